@@ -58,7 +58,7 @@ def test_nothing_changed_is_said(nothing_changed):
     assert not nothing_changed.retrain
     assert nothing_changed.reasons == []
     assert nothing_changed.notes == []
-    assert "still serves" in nothing_changed.sentence
+    assert "the generalization can stay" in nothing_changed.sentence
     assert nothing_changed.error.then == pytest.approx(0.1, abs=0.03)
     assert nothing_changed.by_attribute["sex"].naive.now == pytest.approx(0.5, abs=0.05)
 
@@ -72,7 +72,7 @@ def test_a_dropped_attribute_that_becomes_decisive_widens_the_gap(g):
     assert found.gap.interval[0] < 0.4 < found.gap.interval[1] + 0.02
     assert found.raw_error.difference == pytest.approx(0, abs=0.05)
     assert any("minimizing costs more" in reason for reason in found.reasons)
-    assert found.sentence.startswith("Learn the generalization anew: minimizing costs more than it did")
+    assert found.sentence.startswith("Learn the generalization again: minimizing costs more than before")
     assert not found.by_attribute["sex"].gain.is_worse
 
 
@@ -107,8 +107,8 @@ def test_a_label_that_turns_asks_for_a_new_model_alone(g):
     assert abs(found.error.difference) < 0.05
     assert found.retrain
     assert not found.learn_anew
-    assert found.sentence.startswith("Train the model anew")
-    assert "the generalization still serves" in found.sentence
+    assert found.sentence.startswith("Train the model again")
+    assert "the generalization can stay" in found.sentence
 
 
 def test_values_that_nobody_had_are_counted(g):
@@ -143,7 +143,7 @@ def test_a_new_class_of_the_label_is_counted_and_said(g):
     y[:200] = "returned"
     found = drift(g, *then, X, y, personal=["sex"])
     assert (found.new_classes, found.new_class_records) == (1, 200)
-    assert "200 records have a label that nobody had then (1 new class)" in found.notes
+    assert "200 records have a label that did not occur then (1 new class)" in found.notes
     assert found.frozen.difference > 0.1
     y[5:200] = "bought"
     few = drift(g, *then, X, y, personal=["sex"])
@@ -229,12 +229,12 @@ def bad(case: str) -> tuple[dict, dict]:
 @pytest.mark.parametrize(
     ("case", "sentence"),
     [
-        ("no column", r"^The records of now lack 'b' and 'job', which the generalization speaks of\.$"),
+        ("no column", r"^The records of now lack 'b' and 'job'; add the attributes of the generalization\.$"),
         ("no records", r"^There are no records of now\.$"),
-        ("few records", r"^Each period needs at least 50 records to tell a change from chance; then has 30\.$"),
+        ("few records", r"^Each period needs at least 50 records to distinguish a change from chance; then has 30\.$"),
         ("short label", r"has shape \(199,\); it needs one value for each of the 200 rows\.$"),
         ("other kind", r"^The label 'outcome' was text then and is a number now\.$"),
-        ("other classes", r"^No class that the label 'outcome' has now was there then\.$"),
+        ("other classes", r"^No class of the label 'outcome' occurs both then and now\.$"),
         ("one class", r"^The label 'outcome' is constant"),
     ],
 )

@@ -75,7 +75,7 @@ def test_what_the_label_depends_on_is_needed_and_noise_is_not(found):
 
 def test_the_two_buckets_with_the_same_label_share_are_made_one(found):
     b = found.attributes["b"]
-    assert b.coarser.what == "“p” and “q” made one: “p | q”"
+    assert b.coarser.what == "“p” and “q” merged into “p | q”"
     assert b.coarser.error_interval[0] <= 0 <= b.coarser.error_interval[1]
     assert b.verdict == "needed, but could be coarser"
 

@@ -1,9 +1,8 @@
-"""What else could have been collected: other points of the trade-off, beside the one that was taken.
+"""What else could have been collected: other points of the trade-off, next to the chosen one.
 
-The points are those of a merge path, from much detail to none, learned from the training records; or those of a study's
-front. Those of a path are judged as `necessity` judges: by boosted trees and by an adversary who counts, all on the
-same test records, the one that was taken among them. They are for comparing, not for choosing again, which would take
-other test records.
+The points come from a merge path learned from the training records, or from a study's front. Those of a path are judged
+as in `necessity`: by boosted trees and by an adversary that guesses from counts, all on the same test records. Use them
+to compare, not to choose again: a new choice needs other test records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,14 +27,14 @@ from modicum.progress import run_all
 from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.schema import Schema
 
-MOST = 8  # points of a path that are shown
+MOST = 8  # points of a path to show
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """One way to collect, with its classifier error and the weighted mean of the adversary's.
+    """One way to collect, with the classifier's error and the weighted mean of the adversary's errors.
 
-    `is_chosen` marks the one that was taken; `risk` has the adversary's error about each personal attribute.
+    `is_chosen` marks the chosen one; `risk` maps each personal attribute to the adversary's error.
 
     Examples
     --------
@@ -58,18 +57,18 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Alternatives(PlainResult):
-    """The points of the trade-off that were considered, by falling detail.
+    """The points of the trade-off that were considered, from most detail to least.
 
     Attributes
     ----------
-    points : the alternatives, the chosen one among them
-    raw_error, majority_error, naive_adversary : the two ends, raw data and nothing collected
-    considered : how many there were in all, of which `points` shows some
-    why : by what rule the chosen one was taken
+    points : the alternatives, including the chosen one
+    raw_error, majority_error, naive_adversary : errors at the two ends, raw data and nothing collected
+    considered : how many alternatives there were; `points` shows some of them
+    why : the rule that chose, in words
     source : "merge path" or "study"
     judge : how the points were scored, in words
-    records, people : how many test records they were scored on, and of how many people these are
-    naive : personal attribute → the naive guess's error, of which `naive_adversary` is the weighted mean
+    records, people : number of test records, and of the people they belong to
+    naive : personal attribute → the naive guess's error; `naive_adversary` is the weighted mean
     weights : personal attribute → its share in each mean
 
     Examples
@@ -110,15 +109,15 @@ def alternatives(
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> Alternatives:
-    """The points of a merge path beside a generalization, from the finest to nothing collected.
+    """Compare a generalization with points of a merge path, from the finest to nothing collected.
 
     Parameters
     ----------
-    g : the generalization that was taken
-    X_train, y_train : full records to learn from; the path is made of them where none is given
-    X_test, y_test : full records to score on, which had no part in making or choosing
+    g : the chosen generalization
+    X_train, y_train : full records to learn from, also the path if none is given
+    X_test, y_test : full records to score on, not used to make or choose `g`
     path : the generalizations that were considered, such as those of `MergePath.path_`
-    why : by what rule `g` was taken, in words
+    why : the rule that chose `g`, in words
     personal, weights, label_bins, n_jobs, random_state : as for `necessity`
 
     Examples
@@ -141,15 +140,15 @@ def alternatives(
         path = _path(X_train, y_train, schema, weights, label_bins, random_state)
     if any(other.names != g.names for other in path):
         raise ParameterError("The 'path' parameter must hold generalizations of the same attributes as 'g'.")
-    shown = [*_thin_path([other for other in path if other != g]), g]
+    compared = [*_thin_path([other for other in path if other != g]), g]
     data.prepare()
     with threadpool_limits(1):
         raw = data.predict_from(raw_generalization(data.train, g.schema))
         tried = run_all(
-            [partial(data.try_generalization, other) for other in shown], "Comparing", n_jobs=n_jobs, progress=False
+            [partial(data.try_generalization, other) for other in compared], "Comparing", n_jobs=n_jobs, progress=False
         )
     losses = raw.log_loss(), data.majority.log_loss()
-    points = [_score_alternative(other, found, losses, other == g) for other, found in zip(shown, tried, strict=True)]
+    points = [_score_alternative(other, each, losses, other == g) for other, each in zip(compared, tried, strict=True)]
     points.sort(key=lambda point: (-point.buckets, point.is_chosen))
     return Alternatives(
         points=points,
@@ -157,9 +156,9 @@ def alternatives(
         majority_error=data.majority.error(),
         naive_adversary=sum(data.weights[name] * error for name, error in data.naive_errors.items()),
         considered=len(path) + (g not in path),
-        why=why or "It was given; the others are the points of a merge path, from much detail to none.",
+        why=why or "It was given; the others are points of a merge path, from most detail to none.",
         source="merge path",
-        judge="by boosted trees, and by an adversary who counts",
+        judge="by boosted trees, and by an adversary that guesses from counts",
         records=len(data.test),
         people=len(data.test) if data.persons is None else len(np.unique(data.persons)),
         naive=data.naive_errors,
@@ -168,7 +167,7 @@ def alternatives(
 
 
 def alternatives_of(choice: Choice) -> Alternatives:
-    """The front of a study, and the one that was chosen of it.
+    """Compare a study's choice with the other points of its front.
 
     Examples
     --------
@@ -215,30 +214,30 @@ def alternatives_of(choice: Choice) -> Alternatives:
 def _path(
     X: Any, y: Any, schema: Schema, weights: Mapping[str, float] | None, label_bins: int | None, seed: int
 ) -> list[Generalization]:
-    from modicum.minimizers import MergePath  # deferred: a path that was made already needs no maker
+    from modicum.minimizers import MergePath  # deferred: not needed if the path is given
 
     merge = MergePath(random_state=seed, weights=weights, label_bins=label_bins, schema=schema)
     return [point.generalization for point in merge.fit_path(X, y)]
 
 
 def _thin_path(path: Sequence[Generalization]) -> list[Generalization]:
-    """At most so many points of a path, both ends among them, evenly by their place on it."""
+    """Return at most `MOST` points of a path, evenly spaced, including both ends."""
     if not path:
         return []
     places = np.unique(np.linspace(0, len(path) - 1, min(MOST, len(path))).round().astype(int))
     return [path[i] for i in places]
 
 
-def _score_alternative(g: Generalization, found: Tried, losses: tuple[float, float], is_chosen: bool) -> Alternative:
-    needed, many = len(g.needed), count_asked_buckets(g)
-    name = f"{needed} of {len(g.names)} attributes in {many:,} buckets" if needed else "nothing collected"
+def _score_alternative(g: Generalization, tried: Tried, losses: tuple[float, float], is_chosen: bool) -> Alternative:
+    needed, buckets = len(g.needed), count_asked_buckets(g)
+    name = f"{needed} of {len(g.names)} attributes in {buckets:,} buckets" if needed else "nothing collected"
     return Alternative(
         name=name,
         generalization=g,
-        buckets=many,
-        error=float(found.wrong.mean()),
-        adversary_error=float(found.adversary.mean()),
-        skill_kept=compute_skill_kept(float(found.loss.mean()), *losses),
+        buckets=buckets,
+        error=float(tried.wrong.mean()),
+        adversary_error=float(tried.adversary.mean()),
+        skill_kept=compute_skill_kept(float(tried.loss.mean()), *losses),
         is_chosen=is_chosen,
-        risk={name: float(missed.mean()) for name, missed in found.missed.items()},
+        risk={name: float(missed.mean()) for name, missed in tried.missed.items()},
     )

@@ -1,4 +1,4 @@
-"""Did utility or risk change since a generalization was learned, and must it be learned anew? [Staab24 Appendix H]"""
+"""Did utility or risk change since a generalization was learned, and must it be learned again? [Staab24 Appendix H]"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,14 +33,14 @@ from modicum.table.splits import Rows, draw_rows, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.typing import Codes, Floats
 
-# Two periods of the same kind of records: their people and classes, split alike, and how the values moved.
+# Two periods of the same kind of records: their people and classes, their splits, and how their values changed
 
 FEWEST = 50  # people in each period
 
 
 @dataclass(frozen=True)
 class Period:
-    """The records of one period to learn from and to test on, their classes, and whose the latter are."""
+    """The training and test records of one period, their classes, and the test records' persons."""
 
     learn: Any
     y: Codes
@@ -50,22 +50,22 @@ class Period:
 
 
 def period_frame(g: Generalization, X: Any, when: str) -> Any:
-    """The records of a period, with every attribute there."""
+    """Read the records of a period; fail if an attribute is missing."""
     frame = as_frame(X, g.names)
     absent = [name for name in g.names if name not in frame.columns]
     if absent:
-        raise DataError(f"The records of {when} lack {format_names(absent)}, which the generalization speaks of.")
+        raise DataError(f"The records of {when} lack {format_names(absent)}; add the attributes of the generalization.")
     if not len(frame):
         raise DataError(f"There are no records of {when}.")
     return frame
 
 
 def period_units(g: Generalization, frames: tuple[Any, Any]) -> tuple[Codes, Codes] | None:
-    """Whose each row is, the same number for the same person in both periods; too few people are refused."""
+    """Number the persons, the same in both periods; fail with too few people. None without a person column."""
     person = g.schema.person
     has = [person in frame.columns for frame in frames]
     if has[0] != has[1]:
-        raise DataError(f"Only one of the two periods has the column {person!r}, which says whose each row is.")
+        raise DataError(f"Only one of the two periods has the column {person!r}, which identifies each row's person.")
     units = None
     if has[0]:
         columns = [np.asarray(frame[person].to_numpy(), dtype=object) for frame in frames]
@@ -76,27 +76,27 @@ def period_units(g: Generalization, frames: tuple[Any, Any]) -> tuple[Codes, Cod
         if count < FEWEST:
             unit = "records" if units is None else "people"
             raise DataError(
-                f"Each period needs at least {FEWEST} {unit} to tell a change from chance; {when} has {count}."
+                f"Each period needs at least {FEWEST} {unit} to distinguish a change from chance; {when} has {count}."
             )
     return units
 
 
 def check_filled(g: Generalization, attributes: Sequence[str], frames: tuple[Any, Any]) -> None:
-    """Refuse a personal number or date that a whole period does not have: there is nothing to guess of it."""
+    """Fail if a personal number or date has no value in a whole period: there is nothing to guess."""
     for when, frame in zip(("then", "now"), frames, strict=True):
         for name in attributes:
             attribute = g.schema[name]
             if not attribute.is_category and np.isnan(numbers(column(frame, name), attribute)).all():
                 raise DataError(
-                    f"The column {name!r} holds no value at all in the records of {when}. If it is no longer filled "
-                    "in, learn the generalization anew without it; else leave it out of 'personal'."
+                    f"The column {name!r} has no values in the records of {when}. If it is no longer collected, learn "
+                    "the generalization again without it; otherwise leave it out of 'personal'."
                 )
 
 
 def split_periods(
     frames: tuple[Any, Any], codes: tuple[Codes, Codes], units: tuple[Codes, Codes] | None, random_state: int
 ) -> tuple[Period, Period]:
-    """Both periods split alike, people together, with about as many records to learn from in each."""
+    """Split both periods in the same way by person, with about equally many training records in each."""
     n = len(frames[0])
     everyone = np.arange(n + len(frames[1])) if units is None else np.concatenate(units)
     period = np.arange(len(everyone)) >= n
@@ -105,21 +105,21 @@ def split_periods(
     learn = [parts.train[period[parts.train] == now] for now in (False, True)]
     test = [parts.test[period[parts.test] == now] for now in (False, True)]
     size = min(map(len, learn))
-    found = []
+    periods = []
     for i, when in enumerate(("then", "now")):
-        rows = _some(learn[i], everyone[learn[i]], size, random_state) - i * n
-        aside = test[i] - i * n
+        rows = _draw_people(learn[i], everyone[learn[i]], size, random_state) - i * n
+        held_out = test[i] - i * n
         if len(np.unique(everyone[test[i]])) < 2:
-            raise DataError(f"The records of {when} cannot be split: nearly all of them are one person's.")
+            raise DataError(f"The records of {when} cannot be split: nearly all of them belong to one person.")
         if len(np.unique(codes[i][rows])) < 2:
             raise DataError(f"Nearly all records of {when} have the same label, so there is nothing to predict.")
-        shown = [frames[i][part.tolist()] for part in (rows, aside)]
-        found.append(Period(shown[0], codes[i][rows], shown[1], codes[i][aside], everyone[test[i]]))
-    return found[0], found[1]
+        learned, tested = (frames[i][part.tolist()] for part in (rows, held_out))
+        periods.append(Period(learned, codes[i][rows], tested, codes[i][held_out], everyone[test[i]]))
+    return periods[0], periods[1]
 
 
-def _some(rows: Rows, units: Codes, size: int, random_state: int) -> Rows:
-    """Rows of whole people drawn at random, no more than `size` where the first does not have more."""
+def _draw_people(rows: Rows, units: Codes, size: int, random_state: int) -> Rows:
+    """Draw the rows of random people, about `size` rows in all."""
     drawn = draw_rows(len(rows), np.unique(units, return_inverse=True)[1], size, random_state)
     return rows if drawn is None else rows[drawn]
 
@@ -127,7 +127,7 @@ def _some(rows: Rows, units: Codes, size: int, random_state: int) -> Rows:
 def period_labels(
     frames: tuple[Any, Any], y_then: Any, y_now: Any, bins: int | None
 ) -> tuple[Labels, tuple[Codes, Codes], Codes]:
-    """The classes of both periods, each record's, and which of the classes nobody had then."""
+    """Return the classes of both periods, each record's class number, and the numbers of the classes new since then."""
     then, now = label_values(y_then, len(frames[0])), label_values(y_now, len(frames[1]))
     kinds = _kind(then), _kind(now)
     if kinds[0] != kinds[1]:
@@ -138,7 +138,7 @@ def period_labels(
     later = Labels.fit(y_now, name=label_name(y_now)).classes
     unseen = later[labels.encode(later) < 0]
     if len(unseen) == len(later):
-        raise DataError(f"No class that the label {label_name(y_now)!r} has now was there then.")
+        raise DataError(f"No class of the label {label_name(y_now)!r} occurs both then and now.")
     both = Labels(np.concatenate([labels.classes, unseen]))
     return both, (both.encode(then), both.encode(now)), np.arange(len(labels), len(both))
 
@@ -152,15 +152,15 @@ def _kind(values: npt.NDArray[Any]) -> str:
 
 @dataclass(frozen=True)
 class ValueShift:
-    """How one attribute's values moved, as shares of all records of a period.
+    """How one attribute's values changed, as shares of all records of a period.
 
     Attributes
     ----------
-    unseen_then, unseen_now : with a category that the generalization does not name, because nobody had it at fit; NaN
-        for a number and where the attribute is not collected
-    missing_then, missing_now : without a value
-    distance : total variation between the shares of the buckets then and now, from 0 (equal) to 1; a number in full
-        detail counts in tenths of then, and what is not collected has one bucket
+    unseen_then, unseen_now : share with a category that did not occur at fit; NaN for numbers and for attributes that
+        are not collected
+    missing_then, missing_now : share without a value
+    distance : total variation distance between the bucket shares then and now, from 0 (equal) to 1; a number in full
+        detail is cut into tenths of then, and an attribute that is not collected has one bucket
 
     Examples
     --------
@@ -183,14 +183,13 @@ class ValueShift:
 
 
 def value_shift(partition: AnyPartition, then: Any, now: Any) -> ValueShift:
-    """How an attribute's values moved between two frames, or two tables in engines."""
+    """Measure how an attribute's values changed between two frames, or two tables in engines."""
+    target = None
     if isinstance(partition, FullDetail):
         target = _tenths(partition, then)
-        if target is None:  # all that is there now is new
-            gone = _spread(partition, now, None).missing
-            return ValueShift(float("nan"), float("nan"), 1.0, gone, 1 - gone)
-    else:
-        target = None
+        if target is None:  # every value of now is new
+            missing = _spread(partition, now, None).missing
+            return ValueShift(float("nan"), float("nan"), 1.0, missing, 1 - missing)
     before, after = (_spread(partition, frame, target) for frame in (then, now))
     size = max(len(before.buckets), len(after.buckets))
     first, second = (np.append(one.buckets, np.zeros(size - len(one.buckets))) for one in (before, after))
@@ -200,7 +199,7 @@ def value_shift(partition: AnyPartition, then: Any, now: Any) -> ValueShift:
 
 @dataclass(frozen=True)
 class _Spread:
-    """The shares of records with a value never seen at fit and with none, and how many records each bucket has."""
+    """The share of records with a value unseen at fit, the share without a value, and the records per bucket."""
 
     unseen: float
     missing: float
@@ -208,13 +207,13 @@ class _Spread:
 
 
 def _tenths(partition: FullDetail, then: Any) -> Target | None:
-    """The bins of a number in full detail; None where nobody had one."""
-    absent, many = (
+    """Cut a number in full detail into bins; None if it has no value."""
+    missing, records = (
         (missing_at(then, partition.attribute), then.rows())
         if isinstance(then, EngineTable)
         else (int(np.isnan(numbers(column(then, partition.name), partition.attribute)).sum()), len(then))
     )
-    return None if absent == many else target_of(then, partition.attribute, may_miss=True)
+    return None if missing == records else target_of(then, partition.attribute, may_miss=True)
 
 
 def _spread(partition: AnyPartition, frame: Any, target: Target | None) -> _Spread:
@@ -227,31 +226,31 @@ def _spread(partition: AnyPartition, frame: Any, target: Target | None) -> _Spre
         codes = partition.encode(series)
     buckets = np.bincount(codes)
     if not partition.attribute.is_category:
-        gone = np.isnan(numbers(series, partition.attribute))
-        return _Spread(float("nan"), int(gone.sum()) / len(frame), buckets)
-    return _of_words(partition, series, np.ones(len(frame), dtype=np.int64), buckets)
+        missing = np.isnan(numbers(series, partition.attribute))
+        return _Spread(float("nan"), int(missing.sum()) / len(frame), buckets)
+    return _spread_of_words(partition, series, np.ones(len(frame), dtype=np.int64), buckets)
 
 
 def _spread_at(partition: AnyPartition, table: EngineTable, target: Target | None) -> _Spread:
-    """The same counted in an engine."""
+    """Count the same in an engine."""
     attribute = partition.attribute
     if attribute.is_category:
         lazy, keys = with_keys(table, [partition.name])
         words, records = count_combinations(lazy, keys, f"{partition.name!r}")
         series = words[keys[0]]
         codes = partition.encode(series)
-        return _of_words(partition, series, records, np.bincount(codes, weights=records).astype(np.int64))
+        return _spread_of_words(partition, series, records, np.bincount(codes, weights=records).astype(np.int64))
     n = table.rows()
-    gone = missing_at(table, attribute) / n
+    missing = missing_at(table, attribute) / n
     if isinstance(partition, Intervals):
-        return _Spread(float("nan"), gone, number_buckets(table, partition))
+        return _Spread(float("nan"), missing, number_buckets(table, partition))
     if target is None:
-        return _Spread(float("nan"), gone, np.array([n]))
+        return _Spread(float("nan"), missing, np.array([n]))
     codes, counts = histogram(table.lazy.select(target_key(table, target).alias("modicum_value")), "modicum_value")
-    return _Spread(float("nan"), gone, np.bincount(codes, weights=counts).astype(np.int64))
+    return _Spread(float("nan"), missing, np.bincount(codes, weights=counts).astype(np.int64))
 
 
-def _of_words(partition: AnyPartition, series: Any, records: Any, buckets: Any) -> _Spread:
+def _spread_of_words(partition: AnyPartition, series: Any, records: Any, buckets: Any) -> _Spread:
     codes, words = texts(series)
     n = int(records.sum())
     missing = int(records[codes < 0].sum()) / n
@@ -268,7 +267,7 @@ TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class RiskChange:
-    """What the adversary A1 does then and now: its error, the naive guess's, and how much better than that it is.
+    """The adversary A1 then and now: its error, the naive guess's error, and its gain over the naive guess.
 
     Examples
     --------
@@ -295,14 +294,14 @@ class Drift(PlainResult):
     Attributes
     ----------
     error, raw_error : error of a model trained and tested within each period, on minimized and on raw data
-    gap : error − raw error, what minimizing costs
+    gap : error − raw error: the cost of minimizing
     frozen : error of the model trained then, tested then and now
-    risk : the adversary A1, mean over the personal attributes
-    by_attribute : personal attribute → the same for it
-    values : attribute → how its values moved
-    new_classes, new_class_records : how many classes the label has now that nobody had then, and how many records
-    learned_from : how many records each model and adversary learned from, then and now
-    tested_on : how many records they were tested on, then and now
+    risk : the adversary A1, weighted mean over the personal attributes
+    by_attribute : personal attribute → the same for this attribute
+    values : attribute → how its values changed
+    new_classes, new_class_records : number of classes that the label did not have then, and of records with them
+    learned_from : number of records that each model and adversary learned from, then and now
+    tested_on : number of test records, then and now
 
     Examples
     --------
@@ -315,7 +314,7 @@ class Drift(PlainResult):
     >>> found.learn_anew, found.retrain, sorted(found.values)
     (False, False, ['age', 'education', 'sex'])
     >>> print(found.sentence)
-    Nothing got worse beyond chance and the tolerance of 1%: the generalization still serves.
+    Nothing got worse beyond chance and the tolerance of 1%: the generalization can stay.
     """
 
     error: MeanChange
@@ -338,60 +337,62 @@ class Drift(PlainResult):
 
     @property
     def learn_anew(self) -> bool:
-        """Whether to learn the generalization anew: minimizing costs more, or the adversary gains more."""
+        """Whether to learn the generalization again: minimizing costs more, or the adversary gains more."""
         gains = [self.risk.gain, *(risk.gain for risk in self.by_attribute.values())]
         return self.gap.is_worse or any(gain.is_worse for gain in gains)
 
     @property
     def retrain(self) -> bool:
-        """Whether the model trained then errs more often now."""
+        """Whether the model trained then makes more errors now."""
         return self.frozen.is_worse
 
     @property
     def reasons(self) -> list[str]:
-        """Why, in plain words; empty where nothing got worse."""
-        found = []
+        """What got worse, in words; empty if nothing did."""
+        sentences = []
         if self.gap.is_worse:
-            found.append(f"minimizing costs more than it did ({_format_change(self.gap)} of the predictions)")
+            sentences.append(f"minimizing costs more than before ({_format_change(self.gap)} of the predictions)")
         if self.risk.gain.is_worse:
-            found.append(
-                f"the adversary gains more over the naive guess in the mean ({_format_change(self.risk.gain)})"
+            sentences.append(
+                f"the adversary gains more over the naive guess on average ({_format_change(self.risk.gain)})"
             )
         worse = {name: risk.gain for name, risk in self.by_attribute.items() if risk.gain.is_worse}
-        found += [f"the adversary gains more about {name!r} ({_format_change(gain)})" for name, gain in worse.items()]
+        sentences += [
+            f"the adversary gains more about {name!r} ({_format_change(gain)})" for name, gain in worse.items()
+        ]
         if self.retrain:
-            found.append(f"the model trained then errs more often ({_format_change(self.frozen)})")
-        return found
+            sentences.append(f"the model trained then makes more errors ({_format_change(self.frozen)})")
+        return sentences
 
     @property
     def notes(self) -> list[str]:
-        """What else is worth a look: values and classes that nobody had, more missing values."""
-        found = []
+        """Other changes to check: new values and classes, more missing values."""
+        sentences = []
         if self.new_classes:
             shown = f"fewer than {FEW}" if self.new_class_records < FEW else f"{self.new_class_records:,}"
             classes = "1 new class" if self.new_classes == 1 else f"{self.new_classes} new classes"
-            found.append(f"{shown} records have a label that nobody had then ({classes})")
+            sentences.append(f"{shown} records have a label that did not occur then ({classes})")
         for name, shift in self.values.items():
             if shift.unseen_now - shift.unseen_then > self.tolerance:
-                moved = f"{percent(shift.unseen_then)} → {percent(shift.unseen_now)}"
-                found.append(f"more records have values of {name!r} that nobody had at fit ({moved})")
+                shares = f"{percent(shift.unseen_then)} → {percent(shift.unseen_now)}"
+                sentences.append(f"more records have values of {name!r} that did not occur at fit ({shares})")
             if shift.missing_now - shift.missing_then > self.tolerance:
-                moved = f"{percent(shift.missing_then)} → {percent(shift.missing_now)}"
-                found.append(f"{name!r} is missing more often ({moved})")
-        return found
+                shares = f"{percent(shift.missing_then)} → {percent(shift.missing_now)}"
+                sentences.append(f"{name!r} is missing more often ({shares})")
+        return sentences
 
     @property
     def sentence(self) -> str:
-        """The advice, to be read by people."""
+        """The advice in words."""
         if self.learn_anew:
-            return f"Learn the generalization anew: {'; '.join(self.reasons)}."
+            return f"Learn the generalization again: {'; '.join(self.reasons)}."
         if self.retrain:
             return (
-                f"Train the model anew: {self.reasons[0]}. Neither the cost of minimizing nor the risk grew beyond "
-                "chance, so the generalization still serves."
+                f"Train the model again: {self.reasons[0]}. Neither the cost of minimizing nor the risk grew beyond "
+                "chance, so the generalization can stay."
             )
         beyond = f" and the tolerance of {100 * self.tolerance:g}%" if self.tolerance else ""
-        return f"Nothing got worse beyond chance{beyond}: the generalization still serves."
+        return f"Nothing got worse beyond chance{beyond}: the generalization can stay."
 
 
 def _format_change(change: MeanChange) -> str:
@@ -415,34 +416,34 @@ def drift(
     random_state: int = 0,
     progress: bool = True,
 ) -> Drift:
-    """Say whether utility or risk changed for the worse since `g` was learned, and whether to learn it anew.
+    """Test whether utility or risk got worse since `g` was learned, and whether to learn it again.
 
-    As in [Staab24 Appendix H] the generalization is fixed. In each period a model on minimized data, one on raw data
-    and the adversary A1 learn from seven tenths of the records and are tested on the others. Both periods learn from
-    about as many records, the larger one from some of its own, or its size would pass for a change. The model trained
-    then is also tested on now. Rows of one person stay together, also where the person is in both periods.
+    As in [Staab24 Appendix H] the generalization is fixed. In each period a model on minimized data, a model on raw
+    data and the adversary A1 learn from 70% of the records and are tested on the others. Both periods learn from about
+    equally many records: from the larger one a sample is used, because its size would look like a change. The model
+    trained then is also tested on now. Rows of one person stay together, even across the two periods.
 
-    Learn anew where what minimizing costs grew (error on minimized − error on raw data), or what the adversary gains
-    over the naive guess, in the mean or about one attribute. Where only the model trained then got worse, training it
-    anew is enough. A change counts where it is beyond the tolerance by more than chance; over all these tests together
-    (Holm) a false alarm has a chance of at most 1 − level. That is the chance of who is tested: who is learned from
-    also varies a little, which a tolerance above 0 more than covers.
+    Learn the generalization again if the cost of minimizing grew (error on minimized − error on raw data), or if the
+    adversary's gain over the naive guess grew, on average or about one attribute. If only the model trained then got
+    worse, train it again. A change counts if it exceeds the tolerance by more than chance. Over all these tests (Holm)
+    the probability of a false alarm is at most 1 − level. It covers the choice of test records; the choice of training
+    records also varies a little, which a tolerance above 0 more than covers.
 
     Parameters
     ----------
     g : Generalization
-    X_then, y_then, X_now, y_now : full records and labels of both periods, none of which should have made `g`
-        What `g` was learned from fits it better than what comes after.
-    personal, weights : what the adversary guesses, and how much each counts
+    X_then, y_then, X_now, y_now : full records and labels of both periods, not used to learn `g`
+        `g` fits the records it was learned from better than later ones.
+    personal, weights : what the adversary guesses, and how much each attribute counts
         An attribute of weight 0 raises no alarm.
-    estimator, label_bins : as for `utility`; ranges of a numeric label are learned then.
+    estimator, label_bins : as for `utility`; ranges of a numeric label are learned from then.
     tolerance : float
-        A growth that need not be acted upon, as a share of the records; 0 for any growth beyond chance.
+        Growth to ignore, as a share of the records; 0 counts any growth beyond chance.
     level : float
-        Of the intervals, and 1 − the chance of a false alarm.
+        Level of the intervals, and 1 − the probability of a false alarm.
     sample : int
-        Of a period in an engine, whose label is the name of one of its columns, about how many records models and
-        adversary see; how the values moved is counted over all of them.
+        About how many records the models and the adversary use from a period in an engine, whose label is the name of
+        a column. Changes of the values are counted over all records.
 
     Examples
     --------
@@ -460,37 +461,37 @@ def drift(
     _check_parameters(tolerance, level, random_state)
     attributes = personal_attributes(g.schema, as_names(personal))
     shares = attribute_weights(attributes, weights)
-    held = [table_at(X) if is_table(X) else None for X in (X_then, X_now)]
+    tables = [table_at(X) if is_table(X) else None for X in (X_then, X_now)]
     X_then, y_then = in_memory(g, X_then, y_then, sample, random_state)
     X_now, y_now = in_memory(g, X_now, y_now, sample, random_state)
     frames = period_frame(g, X_then, "then"), period_frame(g, X_now, "now")
-    whole = [frame if table is None else table for table, frame in zip(held, frames, strict=True)]
+    whole = [frame if table is None else table for table, frame in zip(tables, frames, strict=True)]
     check_filled(g, attributes, frames)
     labels, codes, new = period_labels(frames, y_then, y_now, label_bins)
-    model_on(g, estimator, len(labels), random_state)  # refused before any work
+    model_on(g, estimator, len(labels), random_state)  # raises before any work
     units = period_units(g, frames)
     then, now = periods = split_periods(frames, codes, units, random_state)
     raw = [raw_generalization(period.learn, g.schema) for period in periods]
-    learned = partial(_wrong, estimator=estimator, classes=len(labels), random_state=random_state)
+    find_wrong = partial(_wrong, estimator=estimator, classes=len(labels), random_state=random_state)
     adversary = Reconstruction(
         personal=attributes, weights=weights, n_jobs=1, progress=False, random_state=random_state
     )
-    pieces: list[Callable[[], Any]] = [
+    tasks: list[Callable[[], Any]] = [
         *(partial(adversary.run, g, known=period.learn, breached=period.test) for period in periods),
-        partial(learned, g, then, [then, now]),
-        *(partial(learned, one, period, [period]) for one, period in [(g, now), (raw[0], then), (raw[1], now)]),
+        partial(find_wrong, g, then, [then, now]),
+        *(partial(find_wrong, one, period, [period]) for one, period in [(g, now), (raw[0], then), (raw[1], now)]),
     ]
-    done = run_all(pieces, "Comparing then and now", n_jobs=-1, progress=progress)
-    (own_then, frozen), (own_now,), (raw_then,), (raw_now,) = done[2:]
-    compared = partial(change, units=None if units is None else (then.units, now.units), level=level)
-    risks = _risks(done[:2], shares, compared)
+    results = run_all(tasks, "Comparing then and now", n_jobs=-1, progress=progress)
+    (own_then, frozen), (own_now,), (raw_then,), (raw_now,) = results[2:]
+    compare = partial(change, units=None if units is None else (then.units, now.units), level=level)
+    risks = _risks(results[:2], shares, compare)
     counted = [name for name in risks if name is None or shares[name] > 0]
-    asked = [compared(own_then - raw_then, own_now - raw_now), compared(own_then, frozen)]
-    gap, frozen_error, *gains = grown([*asked, *(risks[name].gain for name in counted)], tolerance, level)
+    costs = [compare(own_then - raw_then, own_now - raw_now), compare(own_then, frozen)]
+    gap, frozen_error, *gains = grown([*costs, *(risks[name].gain for name in counted)], tolerance, level)
     risks |= {name: replace(risks[name], gain=gain) for name, gain in zip(counted, gains, strict=True)}
     return Drift(
-        error=compared(own_then, own_now),
-        raw_error=compared(raw_then, raw_now),
+        error=compare(own_then, own_now),
+        raw_error=compare(raw_then, raw_now),
         gap=gap,
         frozen=frozen_error,
         risk=risks[None],
@@ -510,28 +511,28 @@ def drift(
 def _wrong(
     g: Generalization, learned: Period, tests: list[Period], estimator: Any, classes: int, random_state: int
 ) -> list[Floats]:
-    """Which test records of some periods a model of one period gets wrong, 1 or 0."""
+    """Train a model on one period and mark its wrong predictions on the test records of others, 1 or 0."""
     model = model_on(g, estimator, classes, random_state).fit(learned.learn, learned.y)
     return [(model.predict_proba(one.test).argmax(axis=1) != one.truth).astype(np.float64) for one in tests]
 
 
 def _risks(
-    attacks: Sequence[AttackResult], weights: Mapping[str, float], compared: Callable[..., MeanChange]
+    attacks: Sequence[AttackResult], weights: Mapping[str, float], compare: Callable[..., MeanChange]
 ) -> dict[str | None, RiskChange]:
-    """What changed for the adversary about each attribute, and in the mean (None)."""
+    """Compare the adversary then and now for each attribute, and for the mean (None)."""
     errors, naive = ([_by_attribute(attack, which, weights) for attack in attacks] for which in ("right", "naive"))
     return {
         name: RiskChange(
-            error=compared(*(each[name] for each in errors)),
-            naive=compared(*(each[name] for each in naive)),
-            gain=compared(*(n[name] - e[name] for n, e in zip(naive, errors, strict=True))),
+            error=compare(*(each[name] for each in errors)),
+            naive=compare(*(each[name] for each in naive)),
+            gain=compare(*(n[name] - e[name] for n, e in zip(naive, errors, strict=True))),
         )
         for name in errors[0]
     }
 
 
 def _by_attribute(attack: AttackResult, which: str, weights: Mapping[str, float]) -> dict[str | None, Floats]:
-    """Which guesses about each attribute are wrong, 1 or 0, and the weighted mean over the attributes (None)."""
+    """Mark the wrong guesses about each attribute, 1 or 0, and compute their weighted mean (None)."""
     wrong: dict[str | None, Floats] = {
         name: 1 - getattr(attack.guesses[name], which).astype(np.float64) for name in weights
     }

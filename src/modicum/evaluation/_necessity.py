@@ -1,4 +1,4 @@
-"""Why each attribute is needed: what one step coarser, leaving it out or asking it in full would change."""
+"""Why each attribute is needed: what changes if it is one step coarser, left out or collected in full detail."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from modicum.table.splits import draw_rows
 from modicum.table.targets import BINS, Target
 from modicum.typing import Codes, Floats
 
-# What the detail of each attribute is good for: every change of it by one step, measured.
+# The effect of changing the detail of one attribute
 
 Verdict = Literal[
     "needed",
@@ -45,21 +45,21 @@ WOULD_HELP: Final = "not collected, would help"
 
 @dataclass(frozen=True)
 class Step(PlainResult):
-    """What changes when one attribute is collected in another detail and all others stay as they are.
+    """What changes if one attribute is collected in different detail and all others stay the same.
 
-    Every change is the alternative's figure minus that of the generalization, on the same test records, with the 95%
+    Every change is the alternative's value minus that of the generalization, on the same test records, with the 95%
     interval of that paired difference.
 
     Attributes
     ----------
-    what : the change in plain words
-    error_change, error_interval : of the share of wrong predictions; above 0 the prediction gets worse
-    skill_change, skill_interval : of the share that is kept of the raw model's log-loss gain over the majority guess;
-        below 0 the prediction gets worse. NaN where the raw model gains nothing; the interval also where there are
-        fewer than a hundred people
-    adversary_change, adversary_interval : of the adversary's error, the weighted mean over the personal attributes;
-        above 0 it errs more, which is more private
-    own_change, own_interval : of its error about this very attribute; None where that is not personal
+    what : the change in words
+    error_change, error_interval : change of the share of wrong predictions; above 0 the prediction gets worse
+    skill_change, skill_interval : change of the share kept of the raw model's log-loss gain over the majority guess;
+        below 0 the prediction gets worse. NaN if the raw model gains nothing; the interval is also NaN for fewer than
+        a hundred people
+    adversary_change, adversary_interval : change of the adversary's error, the weighted mean over the personal
+        attributes; above 0 the adversary errs more, which is more private
+    own_change, own_interval : change of its error about this attribute; None if the attribute is not personal
 
     Examples
     --------
@@ -83,12 +83,12 @@ class Step(PlainResult):
 
     @property
     def is_worse(self) -> bool:
-        """Whether the prediction is shown to get worse: by the error or by the skill, each by its 95% interval."""
+        """Whether the 95% interval of the error or of the skill shows that the prediction gets worse."""
         return self.error_interval[0] > 0 or self.skill_interval[1] < 0
 
     @property
     def is_better(self) -> bool:
-        """Whether it is shown to get better by one of the two, and worse by neither."""
+        """Whether one of the two intervals shows that the prediction gets better, and neither that it gets worse."""
         return not self.is_worse and (self.error_interval[1] < 0 or self.skill_interval[0] > 0)
 
 
@@ -99,12 +99,12 @@ class AttributeNeed(PlainResult):
     Attributes
     ----------
     name : the attribute
-    action : what becomes of it: "dropped", "coarsened" or "kept"
+    action : how the generalization treats it: "dropped", "coarsened" or "kept"
     personal : whether the adversary guesses it
-    coarser : with one bucket less, or, for a number in full detail, in ranges; None where it is not collected, and with
-        two buckets left, of which one less is `without`
-    without : not collected; None where it is not
-    in_full : collected in full detail; None where it is collected, or where the training records have no value of it
+    coarser : with one bucket less, or in ranges for a number in full detail; None if it is not collected or has two
+        buckets (one less is `without`)
+    without : not collected; None if it is not collected anyway
+    in_full : collected in full detail; None if it is already collected, or has no value in the training records
 
     Examples
     --------
@@ -125,16 +125,15 @@ class AttributeNeed(PlainResult):
 
     @property
     def verdict(self) -> Verdict:
-        """What the alternatives say, in words.
+        """The conclusion from the alternatives, in words.
 
-        - "needed": without it the prediction is shown to get worse (`Step.is_worse`), and so it is one step coarser,
-          where there is such a step;
-        - "needed, but could be coarser": without it the prediction is shown to get worse, one step coarser it is not;
-        - "not shown to be needed": without it the prediction is not shown to get worse;
-        - "not collected, would help": in full detail it is shown to make the prediction better (`Step.is_better`);
-        - "not collected, not missed": it is not.
+        - "needed": the prediction gets worse without it (`Step.is_worse`), and also one step coarser if that exists;
+        - "needed, but could be coarser": the prediction gets worse without it, but not one step coarser;
+        - "not shown to be needed": the prediction does not get worse without it;
+        - "not collected, would help": in full detail it makes the prediction better (`Step.is_better`);
+        - "not collected, not missed": in full detail it does not.
 
-        What is not shown may still be so: more test records tell smaller differences.
+        "Worse" and "better" mean shown by an interval. More test records show smaller differences.
         """
         if self.without is None:
             return WOULD_HELP if self.in_full is not None and self.in_full.is_better else "not collected, not missed"
@@ -145,23 +144,23 @@ class AttributeNeed(PlainResult):
 
     @property
     def steps(self) -> dict[str, Step]:
-        """The alternatives that there are, by name."""
+        """The existing alternatives, by name."""
         named = {"coarser": self.coarser, "without": self.without, "in_full": self.in_full}
         return {name: step for name, step in named.items() if step is not None}
 
 
 @dataclass(frozen=True)
 class Necessity(PlainResult):
-    """Why each attribute is collected as it is, or not at all.
+    """Why each attribute is collected in its current detail, or not at all.
 
     Attributes
     ----------
     attributes : attribute → `AttributeNeed`, in the generalization's order
-    error, skill_kept, adversary_error : the figures of the generalization itself, which the changes are counted from
-    records : how many test records the changes are counted on
-    trained_on : how many training records the models and the adversary learned from
-    estimator : what predicts the label
-    adversary : who guesses the personal attributes
+    error, skill_kept, adversary_error : the values of the generalization itself; all changes are relative to them
+    records : number of test records
+    trained_on : number of training records that the models and the adversary learned from
+    estimator : the model that predicts the label
+    adversary : the adversary that guesses the personal attributes
     random_state : the seed
 
     Examples
@@ -187,22 +186,22 @@ class Necessity(PlainResult):
 
     @property
     def note(self) -> str:
-        """How far the verdicts can be trusted together."""
+        """A caution for reading all verdicts together."""
         return (
-            f"Each of the {len(self.attributes):,} attributes is judged by 95% intervals of its own: of those that "
-            "make no difference, about one in twenty may be called needed, or missed, by chance. The intervals are "
-            "over the test records, for models trained once; how much another training would move them is not in them."
+            f"Each of the {len(self.attributes):,} attributes is judged by its own 95% intervals. Of the attributes "
+            "that make no difference, about one in twenty may be called needed or missed by chance. The intervals "
+            "cover the choice of test records, not the variation between trainings: each model is trained once."
         )
 
 
-# One generalization tried on the records: what a model predicts from it, and what an adversary guesses.
+# One generalization, tried on the records with a model and an adversary
 
 
 @dataclass(frozen=True)
 class Tried:
-    """Each test record's outcome: whether the prediction is wrong, its log-loss, and what the adversary gets wrong.
+    """Each test record's outcome: whether the prediction is wrong, its log-loss, and the adversary's errors.
 
-    `missed` has an entry for every personal attribute, and `adversary` is their weighted mean.
+    `missed` maps each personal attribute to 1 where the adversary is wrong; `adversary` is the weighted mean of these.
     """
 
     wrong: Floats
@@ -213,7 +212,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class NeedData(TrainTest):
-    """The records on which alternatives are compared.
+    """The records for comparing alternatives.
 
     Attributes
     ----------
@@ -229,12 +228,12 @@ class NeedData(TrainTest):
 
     @cached_property
     def persons(self) -> Codes | None:
-        """Whose each test record is, where that is known."""
+        """Each test record's person, if known."""
         return person_codes(self.g.schema, self.test)
 
     @cached_property
     def codes(self) -> tuple[Codes, Codes]:
-        """What `g` shows of the training and the test records."""
+        """The codes of the training and the test records under `g`."""
         return self.g.codes(self.train), self.g.codes(self.test)
 
     @cached_property
@@ -248,47 +247,47 @@ class NeedData(TrainTest):
 
     @cached_property
     def majority(self) -> Predictions:
-        """The shares of the classes, whatever is seen."""
+        """The majority guess: the class shares of the training records."""
         return Predictions(self.majority_chances, self.truth)
 
     @cached_property
     def naive_errors(self) -> dict[str, float]:
-        """Personal attribute → the error of who always guesses the training records' most frequent value."""
+        """Personal attribute → the error of always guessing the most frequent value of the training records."""
         guesses = {name: int(target.counts.argmax()) for name, target in self._targets.items()}
         return {name: float(np.mean(self._values[name][1] != guess)) for name, guess in guesses.items()}
 
     def prepare(self) -> None:
-        """Compute what all pieces of work share, before they run at the same time."""
+        """Compute what all jobs share before they run in parallel."""
         _ = self.persons, self.codes, self._values, self.majority
 
     def predict_from(self, g: Generalization) -> Predictions:
-        """What a model predicts that learned from what `g` shows."""
+        """Train a model on records generalized by `g`, and predict the test records."""
         return Predictions(self.learn_chances(g, self.estimator, self.random_state), self.truth)
 
     def try_generalization(self, g: Generalization) -> Tried:
-        """Predictions and guesses from what a generalization shows that is `g` but for one attribute."""
-        found, missed = self.predict_from(g), self._find_missed(g)
-        return Tried(found.wrong, found.loss, missed, compute_weighted_sum(missed, self.weights))
+        """Predict and guess from a generalization that differs from the original in at most one attribute."""
+        predicted, missed = self.predict_from(g), self._find_missed(g)
+        return Tried(predicted.wrong, predicted.loss, missed, compute_weighted_sum(missed, self.weights))
 
     def _find_missed(self, g: Generalization) -> dict[str, Floats]:
-        """Personal attribute → whether counts with back-off guess each test record's value wrong."""
+        """Find, for each personal attribute, the test records that counts with back-off guess wrong."""
         known, seen = (self._encode_records(g, which) for which in (0, 1))
         inputs, cells = Inputs.of_codes(g, known).distinct()
-        asked, rows = Inputs.of_codes(g, seen).distinct()
+        seen_inputs, rows = Inputs.of_codes(g, seen).distinct()
         tables = [
             count_table(cells, self._values[name][0], (len(inputs), target.size))
             for name, target in self._targets.items()
         ]
-        chances = Backoff().fit(inputs, tables).predict(asked)
+        chances = Backoff().fit(inputs, tables).predict(seen_inputs)
         first = seen[first_rows(rows)]
-        found = {}
+        missed = {}
         for (name, target), scores in zip(self._targets.items(), chances, strict=True):
             guess = best_guess(scores, g.possible(name, target, first).__getitem__, slice(None))
-            found[name] = (guess.value[rows] != self._values[name][1]).astype(np.float64)
-        return found
+            missed[name] = (guess.value[rows] != self._values[name][1]).astype(np.float64)
+        return missed
 
     def _encode_records(self, g: Generalization, which: int) -> Codes:
-        """The codes of the training (0) or test (1) records; only an attribute that differs is coded again."""
+        """Encode the training (0) or test (1) records, reusing the codes of attributes that did not change."""
         frame = (self.train, self.test)[which]
         codes = self.codes[which]
         pairs = enumerate(zip(g.partitions, self.g.partitions, strict=True))
@@ -304,15 +303,15 @@ def _encode_column(partition: AnyPartition, frame: Any) -> Codes:
     return partition.encode(column(frame, partition.name))
 
 
-# The alternatives to how one attribute is collected: one step coarser, not at all, or in full detail.
+# The alternatives to how one attribute is collected: one step coarser, not at all, or in full detail
 
-RANGES = 20  # of a number that is in full detail now
-_LEVELS = 100  # of what the other attributes say, about
+RANGES = 20  # for a number that is in full detail
+_LEVELS = 100  # about how many contexts the other attributes form
 
 
 @dataclass(frozen=True)
 class OneStep:
-    """A generalization that differs in one attribute alone, and the change in words."""
+    """A generalization that differs in only one attribute, and the change in words."""
 
     attribute: str
     kind: str  # "coarser", "without" or "in_full"
@@ -321,24 +320,24 @@ class OneStep:
 
 
 def replace_partition(g: Generalization, changed: AnyPartition) -> Generalization:
-    """The generalization with one partition in another's place."""
+    """Return the generalization with one partition replaced."""
     return Generalization(g.schema, [changed if p.name == changed.name else p for p in g.partitions])
 
 
 def one_step_changes(data: NeedData, raw: Generalization) -> list[OneStep]:
-    """Every alternative to every attribute, in order."""
-    g, found = data.g, []
+    """List every alternative for every attribute, in the generalization's order."""
+    g, changes = data.g, []
     for partition in g.partitions:
         name = partition.name
         if isinstance(partition, Dropped):
             if not isinstance(raw[name], Dropped):
-                found.append(OneStep(name, "in_full", "asked in full detail", replace_partition(g, raw[name])))
+                changes.append(OneStep(name, "in_full", "asked in full detail", replace_partition(g, raw[name])))
             continue
         step = _coarser(data, partition)
         if step is not None:
-            found.append(OneStep(name, "coarser", *step))
-        found.append(OneStep(name, "without", "left out", g.drop(name)))
-    return found
+            changes.append(OneStep(name, "coarser", *step))
+        changes.append(OneStep(name, "without", "left out", g.drop(name)))
+    return changes
 
 
 def _coarser(data: NeedData, partition: AnyPartition) -> tuple[str, Generalization] | None:
@@ -357,11 +356,11 @@ def _coarser(data: NeedData, partition: AnyPartition) -> tuple[str, Generalizati
     labels = partition.labels[a], partition.labels[b]
     coarser = g.merge(partition.name, labels)
     assert isinstance(partition, Intervals | Groups)
-    return f"“{labels[0]}” and “{labels[1]}” made one: “{coarser[partition.name].labels[a]}”", coarser
+    return f"“{labels[0]}” and “{labels[1]}” merged into “{coarser[partition.name].labels[a]}”", coarser
 
 
 def in_ranges(partition: FullDetail, train: Any) -> AnyPartition | None:
-    """A number in 20 ranges of about equal frequency, or half as many as it has values; None below two."""
+    """Cut a number into 20 ranges of about equal frequency, at most half its number of values; None below two."""
     values = numbers(column(train, partition.name), partition.attribute)
     ranges = min(RANGES, len(np.unique(values[~np.isnan(values)])) // 2)
     if ranges < 2:
@@ -372,11 +371,11 @@ def in_ranges(partition: FullDetail, train: Any) -> AnyPartition | None:
 
 
 def context(others: Inputs, y: Codes, classes: int, random_state: int) -> Codes:
-    """What the other attributes say of each record's label, in a few levels.
+    """Summarize what the other attributes predict for each record's label, as about a hundred levels.
 
-    Counts with back-off (`Backoff`) give every record's classes a chance, learned from the other half of the records,
-    so that no record speaks of itself. Its level is the most likely class, and into which tenth of the records with
-    that class its chance falls; of more than ten classes wider parts, so that there are about a hundred levels.
+    Counts with back-off (`Backoff`) give each record class probabilities, learned from the half of the records without
+    it. A record's level is its most likely class, and the tenth in which its probability lies among the records with
+    this class. With more than ten classes the parts are wider than tenths.
     """
     inputs, cells = others.distinct()
     half = np.random.default_rng(random_state).permutation(len(y)) % 2 == 0
@@ -398,16 +397,16 @@ def context(others: Inputs, y: Codes, classes: int, random_state: int) -> Codes:
 
 
 def least_loss(contexts: Codes, buckets: Codes, y: Codes, classes: int, size: int, has_order: bool) -> tuple[int, int]:
-    """The two buckets whose merging loses least about the label, given what the other attributes say of it.
+    """Find the two buckets whose merging loses least about the label, given the other attributes.
 
     With n_r(b, y) records in context r, bucket b and class y, merging a and b raises the label's entropy, in nats over
     all records, by
 
         Σ_r [ φ(n_r(a)+n_r(b)) − φ(n_r(a)) − φ(n_r(b)) − Σ_y ( φ(n_r(a,y)+n_r(b,y)) − φ(n_r(a,y)) − φ(n_r(b,y)) ) ]
 
-    with φ(x) = x ln x. Buckets that are alike still differ by chance: half a nat for each context that has both, and
-    each class but one in it, is taken off. Only neighbours of an attribute with an order are compared, and only
-    buckets that occur, where there are two such; `(other)` and `(missing)` stay as they are.
+    with φ(x) = x ln x. Equal buckets still differ by chance: for each context with both buckets, half a nat is
+    subtracted for each of its classes except one. If the attribute has an order, only neighbours are compared. Buckets
+    without records are compared only if no pair with records exists. `(other)` and `(missing)` are not merged.
 
     Examples
     --------
@@ -427,16 +426,16 @@ def least_loss(contexts: Codes, buckets: Codes, y: Codes, classes: int, size: in
     return int(first[best]), int(second[best])
 
 
-def _pairs(there: Any, has_order: bool) -> tuple[Codes, Codes]:
-    """The pairs that may be merged, sorted by their first bucket."""
-    size = len(there)
+def _pairs(occurs: Any, has_order: bool) -> tuple[Codes, Codes]:
+    """List the pairs that may be merged, sorted by their first bucket."""
+    size = len(occurs)
     first, second = (np.arange(size - 1), np.arange(1, size)) if has_order else np.triu_indices(size, 1)
-    both = there[first] & there[second]
+    both = occurs[first] & occurs[second]
     return (first[both], second[both]) if both.any() else (first, second)
 
 
 def _cost(counts: Floats, a: int, others: Codes) -> Floats:
-    """What merging bucket a with each of some others loses, less what it would by chance."""
+    """Compute the loss of merging bucket `a` with each of the others, minus the loss expected by chance."""
     one, two = counts[a], counts[others]
     both = one + two
     lost = _phi(both.sum(axis=2)) - _phi(one.sum(axis=1)) - _phi(two.sum(axis=2))
@@ -452,7 +451,7 @@ def _phi(x: Any) -> Any:
 
 # The measurement
 
-MOST = 50_000  # training records from which everything is learned
+MOST = 50_000  # training records to learn from
 ADVERSARY = "A1 by counts with back-off"
 
 
@@ -472,35 +471,33 @@ def necessity(
     progress: bool = True,
     random_state: int = 0,
 ) -> Necessity:
-    """Measure what each attribute, in the detail in which it is collected, is good for.
+    """Measure how much each attribute matters in the detail in which it is collected.
 
-    For every attribute of `g` the alternatives are tried, each with all other attributes as they are: one step coarser
-    and left out where it is collected, asked in full detail where it is not. One step coarser are two buckets made one:
-    the two whose merging loses least about the label on the training records (`least_loss`); a number
-    in full detail is cut into 20 ranges. For each alternative a model is trained anew, and it is compared with the
-    model on `g` record by record, which tells much smaller differences than two separate intervals would.
+    Each attribute of `g` is changed while all others stay the same. A collected attribute is tried one step coarser and
+    left out; one that is not collected is tried in full detail. One step coarser merges the two buckets that lose least
+    about the label on the training records (`least_loss`), or cuts a number in full detail into 20 ranges. Each
+    alternative gets its own model, compared with the model on `g` record by record. This shows much smaller differences
+    than two separate intervals would.
 
-    The adversary of these differences is one, the same on both sides: counts of the training records with back-off,
-    masked by what the buckets leave possible. What `judge` and `attacks.suite` report is the strongest of a portfolio,
-    so that its figures are not these.
+    The adversary is the same on both sides: counts of the training records with back-off, masked by what the buckets
+    leave possible. `judge` and `attacks.suite` report the strongest of a portfolio, so their numbers differ.
 
     Parameters
     ----------
     g : Generalization
-    X_train, y_train : full records and labels to learn from; of more than 50,000 so many are drawn (`trained_on`).
-    X_test, y_test : full records and labels that had no part in making `g`; of more than are learned from, so many are
-        drawn (`records`): the luck of one training shows where test records are many, and would pass for a difference.
+    X_train, y_train : full records and labels to learn from; at most 50,000 are used (`trained_on`).
+    X_test, y_test : full records and labels that were not used to make `g`; at most as many as are learned from are
+        used (`records`), because with more test records the chance of one training would look like a difference.
     personal, weights : what the adversary guesses, and how much each attribute counts in its mean error
     estimator : as for `utility`
     label_bins : int, optional
-        Cut a numeric label into ranges, at edges learned from `y_train`.
+        Number of ranges for a numeric label, with edges learned from `y_train`.
     sample : int
-        Of a table in an engine, whose label is the name of one of its columns, about how many records are drawn.
+        About how many records to draw from a table in an engine, whose label is the name of a column.
     n_jobs : int or None
-        How many alternatives are worked on at once: None for one, -1 for as many as there
-        are cores. It changes no result.
+        How many alternatives to try at once: None for one, -1 for the number of cores. Results do not depend on it.
     progress : bool
-        Whether long work shows a bar on a terminal.
+        Show a progress bar on a terminal.
     random_state : int
 
     Examples
@@ -533,20 +530,20 @@ def make_need_data(
     sample: int,
     random_state: int,
 ) -> NeedData:
-    """The records as everything sees them, checked; parameters as for `necessity`."""
+    """Check and sample the records; parameters as for `necessity`."""
     check_generalization(g)
     shares = attribute_weights(personal_attributes(g.schema, personal), weights)
     X_train, y_train = in_memory(g, X_train, y_train, sample, random_state)
     X_test, y_test = in_memory(g, X_test, y_test, sample, random_state)
     whole = TrainTest.read(X_train, y_train, X_test, y_test, label_bins, g.names)
-    model_on(g, estimator, len(whole.labels), random_state)  # refused here where it cannot learn
+    model_on(g, estimator, len(whole.labels), random_state)  # raises early if it cannot learn
     train, y = _at_most(MOST, whole.train, whole.y, g.schema, random_state)
     test, truth = _at_most(len(train), whole.test, whole.truth, g.schema, random_state)
     return NeedData(train, y, test, truth, whole.labels, g, shares, estimator, random_state)
 
 
 def _at_most(most: int, frame: Any, labels: Codes, schema: Schema, random_state: int) -> tuple[Any, Codes]:
-    """The records and their labels, or so many of them, of whole persons."""
+    """Limit records and labels to about `most`, keeping each person's records together."""
     rows = draw_rows(len(frame), person_codes(schema, frame), most, random_state)
     return (frame, labels) if rows is None else (frame[rows], labels[rows])
 
@@ -554,11 +551,11 @@ def _at_most(most: int, frame: Any, labels: Codes, schema: Schema, random_state:
 def _measure_necessity(data: NeedData, n_jobs: int | None, progress: bool) -> Necessity:
     data.prepare()
     raw = raw_generalization(data.train, data.g.schema)
-    every = one_step_changes(data, raw)
-    tried = [data.g, *(change.generalization for change in every)]
-    pieces: list[Any] = [partial(data.predict_from, raw), *(partial(data.try_generalization, g) for g in tried)]
-    of_raw, base, *found = run_all(pieces, "Trying alternatives", n_jobs=n_jobs, progress=progress)
-    steps = _steps(data, every, base, found, of_raw)
+    changes = one_step_changes(data, raw)
+    generalizations = [data.g, *(change.generalization for change in changes)]
+    jobs: list[Any] = [partial(data.predict_from, raw), *(partial(data.try_generalization, g) for g in generalizations)]
+    of_raw, base, *tried = run_all(jobs, "Trying alternatives", n_jobs=n_jobs, progress=progress)
+    steps = _steps(data, changes, base, tried, of_raw)
     estimator = data.estimator
     return Necessity(
         attributes={
@@ -577,26 +574,25 @@ def _measure_necessity(data: NeedData, n_jobs: int | None, progress: bool) -> Ne
 
 
 def _steps(
-    data: NeedData, every: list[OneStep], base: Tried, found: list[Tried], raw: Predictions
+    data: NeedData, changes: list[OneStep], base: Tried, every_tried: list[Tried], raw: Predictions
 ) -> dict[str, dict[str, Step]]:
-    """Attribute → kind of alternative → what it changes."""
+    """Map attribute → kind of alternative → its effect."""
     skills = skill_intervals(
-        [each.loss for each in found], base.loss, raw.loss, data.majority.loss, data.persons, data.random_state
+        [tried.loss for tried in every_tried], base.loss, raw.loss, data.majority.loss, data.persons, data.random_state
     )
     steps: dict[str, dict[str, Step]] = {}
-    for alternative, tried, skill in zip(every, found, skills, strict=True):
-        step = _step(data, alternative, base, tried, raw, skill)
-        steps.setdefault(alternative.attribute, {})[alternative.kind] = step
+    for change, tried, skill in zip(changes, every_tried, skills, strict=True):
+        steps.setdefault(change.attribute, {})[change.kind] = _step(data, change, base, tried, raw, skill)
     return steps
 
 
-def _step(data: NeedData, alternative: OneStep, base: Tried, tried: Tried, raw: Predictions, skill: Interval) -> Step:
+def _step(data: NeedData, change: OneStep, base: Tried, tried: Tried, raw: Predictions, skill: Interval) -> Step:
     error, adversary = tried.wrong - base.wrong, tried.adversary - base.adversary
     gain = data.majority.log_loss() - raw.log_loss()
-    name = alternative.attribute
+    name = change.attribute
     own = tried.missed[name] - base.missed[name] if name in data.weights else None
     return Step(
-        what=alternative.what,
+        what=change.what,
         error_change=float(error.mean()),
         error_interval=difference_interval(error, data.persons),
         skill_change=float((base.loss - tried.loss).mean()) / gain if gain > 0 else float("nan"),

@@ -1,4 +1,4 @@
-"""What the prediction loses when it sees only buckets."""
+"""What the prediction loses if it uses only buckets."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.typing import Codes, Floats
 
-# Groups of people for whom scores are shown: the values of a column, or ranges of a number.
+# Groups of people to score separately: the values of a column, or ranges of a number
 
 RANGES = 5
 MOST_GROUPS = 50
@@ -41,7 +41,7 @@ Members = npt.NDArray[np.bool_]
 
 
 def group_names(by: Any, frame: Any, schema: Schema) -> dict[str, Members]:
-    """Each group's name and members: `by` is a column, several columns, or one value per record."""
+    """Return each group's name and members; `by` is a column, several columns, or one value per record."""
     if isinstance(by, str):
         return _of_column(by, frame, schema)
     values = list(by) if isinstance(by, Iterable) else []
@@ -56,7 +56,7 @@ def group_names(by: Any, frame: Any, schema: Schema) -> dict[str, Members]:
 
 
 def _are_columns(values: list[Any], frame: Any) -> bool:
-    """Whether these are names of columns; as many as there are records only where all of them are, each once."""
+    """Whether the values are column names; as many values as records must all be distinct columns."""
     if not values or not all(isinstance(value, str) for value in values):
         return False
     return len(values) != len(frame) or (len(set(values)) == len(values) and set(values) <= set(frame.columns))
@@ -65,13 +65,15 @@ def _are_columns(values: list[Any], frame: Any) -> bool:
 def _of_column(name: str, frame: Any, schema: Schema) -> dict[str, Members]:
     series = column(frame, name)
     if name in schema and schema[name].is_identifying:
-        raise ParameterError(f"The column {name!r} identifies people, so scores by it would name them.")
+        raise ParameterError(
+            f"The column {name!r} identifies people, so scores by it would name them. Choose another column."
+        )
     known = schema[name] if name in schema else Schema.infer(frame.select(name))[name]
     if known.is_category:
         codes, words = texts(series)
         return _name_groups(f"{name}: ", codes, [*words, "(missing)"])
     values = numbers(series, known)
-    distinct, codes = np.unique(values, return_inverse=True)  # every NaN is one value, the last
+    distinct, codes = np.unique(values, return_inverse=True)  # NaN counts as one value, the last
     if len(distinct) <= RANGES:
         return _name_groups(f"{name}: ", codes, ["(missing)" if v != v else f"{v:g}" for v in distinct])
     target = Target.fit(frame, known, bins=RANGES)
@@ -80,18 +82,18 @@ def _of_column(name: str, frame: Any, schema: Schema) -> dict[str, Members]:
 
 
 def _name_groups(prefix: str, codes: Any, words: Any) -> dict[str, Members]:
-    found = np.unique(codes)
-    if len(found) > MOST_GROUPS:
+    present = np.unique(codes)
+    if len(present) > MOST_GROUPS:
         raise DataError(
-            f"Scores by {prefix.removesuffix(': ') or 'group'!r} would have {len(found):,} groups, more than "
-            f"{MOST_GROUPS}; group its values first."
+            f"Scores by {prefix.removesuffix(': ') or 'group'!r} would have {len(present):,} groups, more than "
+            f"{MOST_GROUPS}. Combine its values into fewer groups."
         )
-    return {f"{prefix}{words[code]}": codes == code for code in found}
+    return {f"{prefix}{words[code]}": codes == code for code in present}
 
 
-# Classifiers on what a generalization shows.
+# Classifiers that learn from generalized records
 
-# Parameters by which a learner counts or splits rows: on distinct rows with weights it would train differently.
+# With these parameters a learner counts or splits rows, so distinct rows with weights would train it differently.
 _COUNTS_ROWS = {
     "batch_size", "bootstrap", "cv", "early_stopping", "max_samples", "min_samples_leaf", "min_samples_split",
     "n_neighbors", "probability", "subsample", "validation_fraction",
@@ -99,7 +101,7 @@ _COUNTS_ROWS = {
 
 
 class BucketModel(Protocol):
-    """Something that learns class numbers from records and gives each class a chance."""
+    """A model that learns class numbers from records and predicts a probability for each class."""
 
     def fit(self, X: Any, y: Codes) -> Any: ...
 
@@ -107,7 +109,7 @@ class BucketModel(Protocol):
 
 
 def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: int) -> BucketModel:
-    """The estimator, ready to learn from records as `g` shows them."""
+    """Wrap the estimator so that it learns from records generalized by `g`."""
     if isinstance(estimator, str):
         if estimator == TREES:
             return RecordTrees(g, n_classes, random_state)
@@ -117,19 +119,18 @@ def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: in
         return _Pipeline(g, estimator, n_classes)
     raise ParameterError(
         f"The 'estimator' parameter must be {format_names((TREES, NETWORK, *NEURAL), limit=9)}, or a scikit-learn "
-        "classifier "
-        f"with predict_proba. Got {estimator!r} instead."
+        f"classifier with predict_proba. Got {estimator!r} instead."
     )
 
 
 def counts_rows(estimator: Any) -> bool:
-    """Whether a learner must see every record: it takes no weights, or a parameter of it or its parts counts rows."""
+    """Whether a learner needs every record: it takes no weights, or one of its parameters counts rows."""
     parameters = {name.split("__")[-1] for name in estimator.get_params()}
     return "sample_weight" not in inspect.signature(estimator.fit).parameters or bool(_COUNTS_ROWS & parameters)
 
 
 class _Network:
-    """A network on distinct z with counts, its L2 tuned on a fifth of the records [Staab24 Appendix F]."""
+    """A network trained on distinct z with counts; its L2 is tuned on a fifth of the records [Staab24 Appendix F]."""
 
     def __init__(self, g: Generalization, member: str, n_classes: int, random_state: int) -> None:
         self.g = g
@@ -150,7 +151,7 @@ class _Network:
 
 
 class _Pipeline:
-    """Any scikit-learn classifier behind `g.encoder()`, on distinct (z, y) with counts where that is the same."""
+    """A scikit-learn classifier after `g.encoder()`; trained on distinct (z, y) with counts if that is equivalent."""
 
     def __init__(self, g: Generalization, estimator: Any, n_classes: int) -> None:
         self.g = g
@@ -171,11 +172,11 @@ class _Pipeline:
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        found = self.model.predict_proba(self._transform_frame(as_frame(X, self.g.names)))
-        return all_classes(found, self.model.classes_, self.n_classes)
+        chances = self.model.predict_proba(self._transform_frame(as_frame(X, self.g.names)))
+        return all_classes(chances, self.model.classes_, self.n_classes)
 
     def _transform_frame(self, frame: Any) -> Any:
-        """Labels as a pandas frame, which keeps its rows even where nothing is collected."""
+        """Transform to a pandas frame, which keeps its rows even if nothing is collected."""
         return self.g.transform(frame.to_pandas())
 
 
@@ -184,12 +185,12 @@ class _Pipeline:
 
 @dataclass(frozen=True)
 class TrainTest:
-    """Records to learn from and others to test on, with their labels as class numbers.
+    """Training and test records, with their labels as class numbers.
 
     Attributes
     ----------
     train, test : frames with full records
-    y, truth : their class numbers; -1 for a class that the training records do not have
+    y, truth : their class numbers; -1 for a class that is not in the training records
     labels : the classes
     """
 
@@ -203,7 +204,7 @@ class TrainTest:
     def read(
         cls, X_train: Any, y_train: Any, X_test: Any, y_test: Any, label_bins: int | None, names: Any = None
     ) -> "TrainTest":
-        """Read records and labels; arrays get these names. What cannot be learned from or tested on is refused."""
+        """Read and check records and labels; `names` are the columns of arrays."""
         train, test = as_frame(X_train, names), as_frame(X_test, names)
         labels = Labels.fit(y_train, label_bins, name=label_name(y_train))
         y = labels.encode(label_values(y_train, len(train)))
@@ -213,24 +214,24 @@ class TrainTest:
         return cls(train, y, test, truth, labels)
 
     def learn_chances(self, g: Generalization, estimator: Any, random_state: int) -> Floats:
-        """Train on what `g` shows; return the chances of each test record's classes."""
+        """Train on records generalized by `g`; return the class probabilities of each test record."""
         model = model_on(g, estimator, len(self.labels), random_state).fit(self.train, self.y)
         return model.predict_proba(self.test)
 
     @property
     def majority_chances(self) -> Floats:
-        """The shares of the classes among the training records, for every test record."""
+        """The class shares of the training records, repeated for every test record."""
         return repeat_shares(self.y, len(self.labels), len(self.truth))
 
 
 def repeat_shares(y: Codes, classes: int, many: int) -> Floats:
-    """The share of each class as the chances of so many records: what the majority guess knows."""
+    """Return the share of each class, repeated for `many` records: the majority guess's probabilities."""
     return np.tile(np.bincount(y, minlength=classes) / len(y), (many, 1))
 
 
 # Utility
 
-WEAK = 0.02  # a raw model whose log-loss is within this share of the majority guess's barely predicts anything
+WEAK = 0.02  # a raw model that lowers the majority guess's log-loss by less than this share barely predicts
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ class Score:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """The error within one group of test records; without a person column each record is a person.
+    """The error within one group of test records; without a person column each record counts as a person.
 
     Examples
     --------
@@ -287,13 +288,13 @@ class Utility(PlainResult):
 
     Attributes
     ----------
-    error, raw_error, majority_error : share of wrong predictions on minimized data, on raw data, and when the most
-        frequent class of the training data is always predicted
+    error, raw_error, majority_error : share of wrong predictions on minimized data, on raw data, and for always
+        predicting the most frequent class of the training data
     interval : 95% interval of the error
-    skill_kept, skill_interval : the share of the raw model's log-loss gain over the majority guess that is left; NaN
-        where the raw model gains nothing
-    scores : "error", "log_loss", "auc" and what `scoring` asked for → `Score`
-    rarest : how many records the rarest class has, of the training or of the test records, whichever has fewer
+    skill_kept, skill_interval : the share of the raw model's log-loss gain over the majority guess that remains; NaN
+        if the raw model gains nothing
+    scores : "error", "log_loss", "auc" and the measures of `scoring` → `Score`
+    rarest : number of records of the rarest class, in the training or the test records, whichever has fewer
     by_group : group → `GroupScore`
 
     Examples
@@ -324,13 +325,13 @@ class Utility(PlainResult):
 
     @property
     def raw_skill(self) -> float:
-        """How much of the majority guess's log-loss the raw model takes away."""
+        """The share of the majority guess's log-loss that the raw model removes."""
         loss = self.scores["log_loss"]
         return 1 - loss.raw / loss.majority if loss.majority else 0.0
 
     @property
     def is_weak(self) -> bool:
-        """Whether even raw data barely predicts the label, so that keeping its skill means little."""
+        """Whether even raw data barely predicts the label, so that skill kept means little."""
         return self.raw_skill < WEAK
 
     @property
@@ -354,26 +355,26 @@ def utility(
     sample: int = SAMPLE,
     random_state: int = 0,
 ) -> Utility:
-    """Train on minimized data and on raw data, and compare both on test records.
+    """Train one model on minimized data and one on raw data, and compare both on test records.
 
     Parameters
     ----------
     g : Generalization
-    X_train, y_train, X_test, y_test : full records and labels; the models see X through `g`, and raw for comparison.
+    X_train, y_train, X_test, y_test : full records and labels
     estimator : "boosted trees", "network" or a scikit-learn classifier
-        Boosted trees by default: they are strong on raw tables, so the cost of minimizing is not hidden by a weak
-        comparison. "network" is the paper's (one hidden layer of 50, [Staab24 Appendix F]). A classifier is put behind
-        `g.encoder()` and trained on distinct (z, y) with counts, or on the records where it takes no weights or one of
-        its parameters counts rows.
+        Boosted trees by default: they are strong on raw tables, so a weak comparison does not hide the cost of
+        minimizing. "network" is the paper's (one hidden layer of 50, [Staab24 Appendix F]). A classifier is trained
+        after `g.encoder()` on distinct (z, y) with counts, or on all records if it takes no weights or one of its
+        parameters counts rows.
     scoring : scikit-learn scorer, its name, or a list of names
-        More measures, added to `scores`.
+        Additional measures in `scores`.
     by : column name, list of names, or one value per test record
-        Scores per group; a number is cut into five ranges.
+        Groups to score separately; a number is cut into five ranges.
     label_bins : int, optional
-        Cut a numeric label into ranges, at edges learned from `y_train`.
+        Number of ranges for a numeric label, with edges learned from `y_train`.
     sample : int
-        Of a table in an engine, whose label is the name of one of its columns, about how many records are drawn to
-        learn from and to test on; the same ones whatever the engine. `trained_on` and `records` say how many.
+        About how many records to draw from a table in an engine, for training and for testing; the same records in
+        every engine. The label is then the name of a column. `trained_on` and `records` hold the exact numbers.
 
     Examples
     --------
@@ -387,13 +388,13 @@ def utility(
     'sex: Male'
     """
     check_generalization(g)
-    beside = [by] if isinstance(by, str) else by if isinstance(by, list | tuple) and is_table(X_test) else []
-    X_train, y_train = in_memory(g, X_train, y_train, sample, random_state, beside)
-    X_test, y_test = in_memory(g, X_test, y_test, sample, random_state, beside)
+    group_columns = [by] if isinstance(by, str) else by if isinstance(by, list | tuple) and is_table(X_test) else []
+    X_train, y_train = in_memory(g, X_train, y_train, sample, random_state, group_columns)
+    X_test, y_test = in_memory(g, X_test, y_test, sample, random_state, group_columns)
     data = TrainTest.read(X_train, y_train, X_test, y_test, label_bins, g.names)
     groups = None if by is None else group_names(by, data.test, g.schema)
-    shown = {"minimized": g, "raw": raw_generalization(data.train, g.schema)}
-    chances = {name: data.learn_chances(one, estimator, random_state) for name, one in shown.items()}
+    inputs = {"minimized": g, "raw": raw_generalization(data.train, g.schema)}
+    chances = {name: data.learn_chances(each, estimator, random_state) for name, each in inputs.items()}
     chances["majority"] = data.majority_chances
     return compare_utility(
         chances,
@@ -418,18 +419,18 @@ def compare_utility(
     random_state: int,
     scoring: Any = None,
 ) -> Utility:
-    """The scores of three models side by side, from each one's chances of the classes of the same test records.
+    """Compare three models by their class probabilities on the same test records.
 
     Parameters
     ----------
-    chances : of the models "minimized", "raw" and "majority", in this order
+    chances : class probabilities of the models "minimized", "raw" and "majority", in this order
     truth : each test record's class
-    persons : whose each is, where one person may have several
-    groups : name → its members, whose scores are shown
+    persons : each test record's person, if one person may have several records
+    groups : name → members of the groups to score separately
     """
-    found = {name: Predictions(c, truth) for name, c in chances.items()}
+    predictions = {name: Predictions(c, truth) for name, c in chances.items()}
     classes = chances["majority"].shape[1]
-    scores, kept = _scores(found, Resampling(len(truth), persons, _draws(len(truth), classes), random_state))
+    scores, kept = _scores(predictions, Resampling(len(truth), persons, _draws(len(truth), classes), random_state))
     for name, scorer in _scorers(scoring).items():
         values = {model: _apply_scorer(scorer, name, c, truth) for model, c in chances.items()}
         scores[name] = Score(values["minimized"], values["raw"], values["majority"], more_is_better=True)
@@ -438,38 +439,38 @@ def compare_utility(
         interval=scores["error"].interval or (0.0, 1.0),
         raw_error=scores["error"].raw,
         majority_error=scores["error"].majority,
-        skill_kept=compute_skill_kept(*(p.log_loss() for p in found.values())),
+        skill_kept=compute_skill_kept(*(p.log_loss() for p in predictions.values())),
         skill_interval=kept,
         scores=scores,
         records=len(truth),
         trained_on=trained_on,
         estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
         rarest=_rarest(truth, chances["majority"][0] * trained_on),
-        by_group={} if groups is None else _by_group(found, groups, persons),
+        by_group={} if groups is None else _by_group(predictions, groups, persons),
     )
 
 
 def _rarest(truth: Codes, trained: Floats) -> int:
-    """Of the records of each class among the test and the training records, the fewest."""
+    """Count the records of the rarest class, in the test or the training records, whichever has fewer."""
     return int(min(np.bincount(truth[truth >= 0], minlength=len(trained)).min(), round(trained.min())))
 
 
 def check_generalization(g: Any) -> None:
-    """Only a generalization has buckets to train on; cells are judged by `certify` and by the attacks."""
+    """Reject anything except a generalization; `certify` and the attacks judge cells."""
     if not isinstance(g, Generalization):
-        raise ParameterError(f"What is judged must be a Generalization. Got {type(g).__name__} instead.")
+        raise ParameterError(f"The 'g' parameter must be a Generalization. Got {type(g).__name__} instead.")
 
 
-def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict[str, Score], Interval]:
-    """Error, log-loss and AUC with their intervals, and the interval of the skill kept."""
-    minimized, raw, majority = found.values()
+def _scores(predictions: dict[str, Predictions], resampling: Resampling) -> tuple[dict[str, Score], Interval]:
+    """Compute error, log-loss and AUC with their intervals, and the interval of the skill kept."""
+    minimized, raw, majority = predictions.values()
 
-    def drawn(draws: Any) -> list[float]:
-        own = [f(draws) for p in (minimized, raw) for f in (p.log_loss, p.auc)]
-        return [*own, compute_skill_kept(own[0], own[2], majority.log_loss(draws))]
+    def compute_resampled(draws: Any) -> list[float]:
+        values = [f(draws) for p in (minimized, raw) for f in (p.log_loss, p.auc)]
+        return [*values, compute_skill_kept(values[0], values[2], majority.log_loss(draws))]
 
-    loss, auc, raw_loss, raw_auc, skill = resampling.intervals(drawn)
-    ends = {
+    loss, auc, raw_loss, raw_auc, skill = resampling.intervals(compute_resampled)
+    intervals = {
         "error": [mean_interval(p.wrong, resampling.units) for p in (minimized, raw)],
         "log_loss": [loss, raw_loss],
         "auc": [auc, raw_auc],
@@ -479,29 +480,29 @@ def _scores(found: dict[str, Predictions], resampling: Resampling) -> tuple[dict
             minimized=getattr(minimized, name)(),
             raw=getattr(raw, name)(),
             majority=getattr(majority, name)(),
-            interval=own,
-            raw_interval=of_raw,
+            interval=interval,
+            raw_interval=raw_interval,
             more_is_better=name == "auc",
         )
-        for name, (own, of_raw) in ends.items()
+        for name, (interval, raw_interval) in intervals.items()
     }
     return scores, skill
 
 
 def _draws(n: int, classes: int) -> int:
-    """How many resamples: fewer of very large tables, whose intervals are narrow and each draw of which takes long."""
+    """Choose the number of resamples: fewer for large tables, which have narrow intervals and take long to draw."""
     return int(np.clip(2e7 / (n * classes), 50, 200))
 
 
 def _by_group(
-    found: dict[str, Predictions], names: Mapping[str, Members], persons: Codes | None
+    predictions: dict[str, Predictions], names: Mapping[str, Members], persons: Codes | None
 ) -> dict[str, GroupScore]:
     groups = {}
     for name, members in names.items():
         n = int(members.sum())
-        errors = [float(p.wrong[members].mean()) for p in found.values()]
+        errors = [float(p.wrong[members].mean()) for p in predictions.values()]
         units = None if persons is None else np.unique(persons[members], return_inverse=True)[1]
-        interval = mean_interval(found["minimized"].wrong[members], units)
+        interval = mean_interval(predictions["minimized"].wrong[members], units)
         many = n if units is None else int(units.max()) + 1
         groups[name] = GroupScore(n, many, errors[0], interval, errors[1], errors[2])
     return groups
@@ -518,7 +519,7 @@ def _scorers(scoring: Any) -> dict[str, Callable[..., float]]:
 
 
 def _apply_scorer(scorer: Callable[..., float], name: str, chances: Floats, truth: Codes) -> float:
-    """A scorer's value on the records whose class was known at training."""
+    """Return a scorer's value on the records whose class occurs in training."""
     known = truth >= 0
     try:
         return float(scorer(_Scored(chances[known]), None, truth[known]))
@@ -527,7 +528,7 @@ def _apply_scorer(scorer: Callable[..., float], name: str, chances: Floats, trut
 
 
 class _Scored(ClassifierMixin, BaseEstimator):
-    """Chances that are already there, as a classifier that a scorer can ask."""
+    """Ready class probabilities, wrapped as a classifier for scikit-learn's scorers."""
 
     def __init__(self, chances: Floats) -> None:
         self.chances = chances
