@@ -1,7 +1,7 @@
-"""What can go wrong, in words that say what to do.
+"""Errors and warnings, and the checks of parameters that raise them.
 
-Every error that a user's data or arguments can cause is a `ModicumError`: one sentence that names the column or field.
-The command line prints that sentence and exits with code 2. `ModicumError` is also a `ValueError`, which is what
+Every error that a user's data or arguments can cause is a `ModicumError`: a sentence that names the column or parameter
+and says what to do. The command line prints it and exits with code 2. `ModicumError` is also a `ValueError`, which
 scikit-learn expects from an estimator that is given bad data.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class ModicumError(ValueError):
-    """The common parent of every error that bad input causes.
+    """The parent class of every error that bad input causes.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class ModicumError(ValueError):
 
 
 class DataError(ModicumError):
-    """A table, a column or a value cannot be used as it is.
+    """A table, a column or a value cannot be used.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class ParameterError(ModicumError):
 
 
 class MissingPackageError(ModicumError, ImportError):
-    """An optional package is needed for what was asked.
+    """An optional package is not installed.
 
     Examples
     --------
@@ -96,26 +96,26 @@ class MissingPackageError(ModicumError, ImportError):
 
 
 class PrivacyWarning(UserWarning):
-    """What the caller asked for leaks by itself; the result is computed all the same.
+    """The request itself leaks information; the result is still computed.
 
     Examples
     --------
     >>> import warnings
     >>> from modicum.errors import PrivacyWarning
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", PrivacyWarning)  # a program may refuse to go on
+    ...     warnings.simplefilter("error", PrivacyWarning)  # a program may stop here
     """
 
 
 class DataWarning(UserWarning):
-    """The data hardly carries what was asked of it; the result is computed all the same.
+    """The data is hardly sufficient for the request; the result is still computed.
 
     Examples
     --------
     >>> import warnings
     >>> from modicum.errors import DataWarning
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", DataWarning)  # where it is known that the label is hard to predict
+    ...     warnings.simplefilter("ignore", DataWarning)  # if the label is known to be hard to predict
     """
 
 
@@ -127,12 +127,12 @@ class StoppedWarning(UserWarning):
     >>> import warnings
     >>> from modicum.errors import StoppedWarning
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", StoppedWarning)  # where half a result is worse than none
+    ...     warnings.simplefilter("error", StoppedWarning)  # if half a result is worse than none
     """
 
 
 def check_words(**given: object) -> None:
-    """Refuse what is no text, or holds bytes that are none, which no file could hold.
+    """Refuse values that are not text, or that UTF-8 cannot encode; None is allowed.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def check_words(**given: object) -> None:
 
 
 def require(package: str, extra: str) -> ModuleType:
-    """Import an optional package, or say which extra brings it.
+    """Import an optional package, or say which extra installs it.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def require(package: str, extra: str) -> ModuleType:
 
 
 def format_names(names: Iterable[object], limit: int = 5) -> str:
-    """Names as a person would list them: 'a', 'b' and 3 more.
+    """List names for people: 'a', 'b' and 3 more.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def format_names(names: Iterable[object], limit: int = 5) -> str:
 
 
 def check_number(owner: object, name: str, low: float, high: float | None = None, whole: bool = True) -> None:
-    """Refuse a parameter that is no number from `low` to `high`, in one form of message.
+    """Refuse a parameter of `owner` that is not a number from `low` to `high`.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def check_number(owner: object, name: str, low: float, high: float | None = None
 def check_number_is(
     value: Any, name: str, owner: str, low: float, high: float | None = None, whole: bool = True
 ) -> None:
-    """`check_number` of a function's parameter.
+    """The same for a parameter of a function; `owner` is the function's name.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def check_number_is(
 
 
 def check_choice(owner: object, name: str, choices: Sequence[str]) -> None:
-    """Refuse a parameter that is none of these words.
+    """Refuse a parameter of `owner` that is not one of the choices.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def check_choice(owner: object, name: str, choices: Sequence[str]) -> None:
 
 
 def check_choice_is(value: Any, name: str, owner: str, choices: Sequence[str]) -> None:
-    """`check_choice` of a function's parameter.
+    """The same for a parameter of a function; `owner` is the function's name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Long work: on the cores there are, with a progress bar where someone watches, and stopped by Ctrl-C in good order."""
+"""Run long work in parallel, with a progress bar on a terminal, and stop it cleanly on Ctrl-C."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def cores(n_jobs: int | None = None) -> int:
-    """How many pieces of work run at once, as scikit-learn counts: None is one, -1 all cores, -2 all but one.
+    """Return how many tasks run at once, as in scikit-learn: None is one, -1 all cores, -2 all but one.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def cores(n_jobs: int | None = None) -> int:
 def run_all(
     pieces: Sequence[Callable[[], Result]], title: str, *, n_jobs: int | None = None, progress: bool = True
 ) -> list[Result]:
-    """The result of every piece, in order; threads, since the work is done by compiled code.
+    """Return the result of every piece, in order. They run in threads, since compiled code does the work.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def run_all(
 
 
 def results(pieces: Iterable[Callable[[], Result]], n_jobs: int | None = None) -> Iterator[Result]:
-    """The result of every piece as it becomes known, in order.
+    """Yield the result of every piece, in order.
 
     Examples
     --------
@@ -64,10 +64,10 @@ def _results(pieces: Sequence[Callable[[], Result]], n_jobs: int) -> Iterator[Re
     if n_jobs == 1 or len(pieces) < 2:
         yield from (piece() for piece in pieces)
         return
-    from joblib import Parallel, delayed  # deferred: only parallel work needs them
+    from joblib import Parallel, delayed  # deferred: only parallel work needs it
     from threadpoolctl import threadpool_limits
 
-    # Set once for all threads: each would otherwise set it back while others still work.
+    # Set once for all threads: each would otherwise reset the limit while others still work.
     with threadpool_limits(1):
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
         yield from parallel(delayed(piece)() for piece in pieces)
@@ -76,7 +76,7 @@ def _results(pieces: Sequence[Callable[[], Result]], n_jobs: int) -> Iterator[Re
 def track_progress(
     items: Iterable[Result], title: str, *, total: int | None = None, progress: bool = True
 ) -> Iterator[Result]:
-    """The items, with a bar and the time left on a terminal while they are worked through.
+    """Yield the items; a terminal shows a progress bar with the time left.
 
     Examples
     --------
@@ -103,10 +103,10 @@ class Stop:
 
 @contextmanager
 def stoppable(what: str) -> Iterator[Stop]:
-    """Ctrl-C asks the work to stop where its result is whole; a second Ctrl-C stops it at once.
+    """Let Ctrl-C stop the work after the current step; a second Ctrl-C stops it at once.
 
-    The work looks at `asked` between steps and keeps what it has; that is said by a `StoppedWarning`. Only the main
-    thread hears Ctrl-C; and where the program has a handler of its own, that one is left alone.
+    The work checks `asked` between steps and keeps its best result so far; a `StoppedWarning` reports that. Only the
+    main thread receives Ctrl-C. If the program has its own handler, that one stays in place.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What evidence rests on: hashes of tables, artifacts and settings, and the versions of what made the numbers."""
+"""The sources of evidence: hashes of tables, artifacts and settings, and versions of the packages."""
 
 import hashlib
 import json
@@ -25,9 +25,9 @@ PACKAGES = ("modicum", "numpy", "scipy", "scikit-learn", "pandas", "narwhals", "
 
 
 def frame_hash(X: Any, names: Sequence[str] | None = None) -> str:
-    """SHA-256 of a table: names, values and the order of its rows, whichever library holds it.
+    """Return the SHA-256 of a table's names, values and row order. It does not depend on the frame's library.
 
-    With `names` of these columns alone, in that order.
+    `names` selects columns, in that order; by default all.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def frame_hash(X: Any, names: Sequence[str] | None = None) -> str:
 
 
 def column_hash(series: Any) -> str:
-    """SHA-256 of a column: its canonical texts in the order of its rows; a missing value is not the text None."""
+    """Return the SHA-256 of a column's canonical texts in row order; a missing value differs from the text None."""
     codes, words = texts(series)
     found = hashlib.sha256(repr(words).encode("utf-8", "surrogatepass"))
     found.update(codes.astype("<i8").tobytes())
@@ -51,7 +51,7 @@ def column_hash(series: Any) -> str:
 
 
 def text_hash(content: Any) -> str:
-    """SHA-256 of plain data, as a file of ours holds it: that of an artifact is that of its file.
+    """Return the SHA-256 of plain data as this package writes it. An artifact has the hash of its file.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def text_hash(content: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Python and the packages that numbers depend on, with their versions.
+    """Return the versions of Python and of the packages that results depend on.
 
     Examples
     --------
@@ -82,16 +82,16 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# What an artifact is known by: a hash of everything that decides a record's buckets and what stands in for them.
+# The identity of an artifact: a hash of everything that decides a record's buckets and their representative values.
 
-_DECIDING = ("name", "kind", "storage", "domain", "hierarchy")  # of an attribute; labels follow from these
+_DECIDING = ("name", "kind", "storage", "domain", "hierarchy")  # fields of an attribute; labels follow from these
 
 
 def identity(artifact: Collected) -> str:
-    """The SHA-256 of an artifact's buckets: equal where every record tells the same, in the same words.
+    """Return the SHA-256 of an artifact's buckets. Two artifacts share it if they map every record to the same output.
 
-    The values that stand in for buckets, which a model may be given, count too. Roles, question texts and help texts do
-    not change what is collected, nor does the domain of a number or date, so they may be edited without a new identity.
+    The representative values of buckets, which a model may receive, count too. Roles, question texts, help texts and
+    the domain of a number or date do not change what is collected, so editing them keeps the identity.
 
     Examples
     --------
@@ -114,13 +114,13 @@ def _deciding(attribute: Mapping[str, object]) -> dict[str, object]:
     return {field: attribute[field] for field in fields if field in attribute}
 
 
-# The settings behind evidence as it prints them: plain data, without schemas, models and values of records.
+# The settings that evidence reports: plain data, without schemas, models and values of records.
 
-_ELSEWHERE = ("schema", "progress")  # a schema is hashed; a bar changes nothing
+_ELSEWHERE = ("schema", "progress")  # a schema is hashed; a progress bar changes nothing
 
 
 def describe_settings(owner: Any) -> dict[str, object]:
-    """An estimator's parameters as plain data; what is none is named.
+    """Return an estimator's parameters as plain data; functions and estimators by name.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def describe_settings(owner: Any) -> dict[str, object]:
 
 
 def describe_parameters(parameters: Mapping[str, object]) -> dict[str, object]:
-    """Parameters as plain data; a function or an estimator by its name.
+    """Return parameters as plain data; functions and estimators by name.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def describe_parameters(parameters: Mapping[str, object]) -> dict[str, object]:
 
 
 def describe_grouping(by: Any, columns: Collection[str]) -> Any:
-    """By what groups were shown, as a setting; never the values of records.
+    """Describe the `by` setting of group results, without values of records.
 
     Examples
     --------
@@ -173,11 +173,11 @@ def _describe_value(value: Any) -> Any:
     return value
 
 
-# Where evidence comes from: hashes of what it rests on, versions and settings; nothing of it changes with the day.
+# The sources of evidence. None of them contains a date or time.
 
 
 class EvidenceSources(TypedDict, total=False):
-    """What evidence rests on, as plain data: hashes of records and artifacts, versions, and every setting."""
+    """The sources of evidence as plain data: hashes of records and artifacts, versions, and settings."""
 
     hashes: dict[str, str]
     versions: dict[str, str]
@@ -191,14 +191,14 @@ def generalization_provenance(
     settings: Mapping[str, object],
     model: bytes | None = None,
 ) -> EvidenceSources:
-    """What evidence about a generalization rests on.
+    """Collect the sources of evidence about a generalization.
 
     Parameters
     ----------
     g : Generalization
     train, test : records and labels
-    settings : what the results depend on besides
-    model : the bytes of a model's file, where there is one
+    settings : everything else that the results depend on
+    model : the bytes of a model's file, if any
     """
     hashes = {
         "training records": data_hash(*train, g.schema),
@@ -214,10 +214,10 @@ def generalization_provenance(
 
 
 def data_hash(X: Any, y: Any, schema: Schema) -> str:
-    """The SHA-256 of records and their labels, in their order, whatever library holds them.
+    """Return the SHA-256 of records and labels in row order. It does not depend on the frame's library.
 
-    Values count as canonical text, columns in the schema's order: the attributes that may be collected, the person
-    where there is one, and the label; other columns do not matter, nor does the order of the columns.
+    It covers the canonical texts of the attributes that may be collected, of the person column if there is one, and of
+    the label. Other columns and the order of the columns do not matter.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def data_hash(X: Any, y: Any, schema: Schema) -> str:
 
 
 def model_file(model: Any) -> bytes | None:
-    """The content of a model's file, given by its path or as it is."""
+    """Return the bytes of a model's file, from its path or from the bytes themselves."""
     if model is None or isinstance(model, bytes):
         return model
     if not isinstance(model, str | os.PathLike):
@@ -253,7 +253,7 @@ def model_file(model: Any) -> bytes | None:
 
 
 def estimator_settings(estimator: Any) -> Any:
-    """What an estimator is set to, as far as that is plain data."""
+    """Return an estimator's name and parameters as plain data."""
     if isinstance(estimator, str):
         return estimator
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}

@@ -440,7 +440,7 @@ def test_a_certificate_says_when_its_cells_are_too_small():
     assert bound.sentence("secret").startswith("With 99% confidence")
     assert md.certify(g, X, ["secret"], 0.9995).sentence("secret").startswith("With 99.95% confidence")
     shown = md.certify(showing(["secret"], X), X, ["secret"])
-    assert "what is seen may tell it" in shown.note
+    assert "the visible data may reveal it" in shown.note
     assert "and all attributes that are not personal" in bound.sentence("secret")
     with pytest.raises(md.errors.ParameterError, match="'knowledge' parameter"):
         md.certify(g, X, knowledge="prefix")

@@ -139,7 +139,7 @@ def test_bad_input_is_one_sentence():
         ncp(g, X[:0])
     with pytest.raises(ParameterError, match="'salary'"):
         ncp(g, X, weights={"salary": 2})
-    with pytest.raises(ParameterError, match="of a generalization or of cells"):
+    with pytest.raises(ParameterError, match="needs a generalization or cells"):
         ncp(X, X)
     with pytest.raises(DataError, match="'age'"):
         ncp(g, X.drop(columns="age"))

@@ -1,4 +1,4 @@
-"""Pure numbers about artifacts and results, used alike by searches and reports."""
+"""Measures of artifacts and results, for searches and reports."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""How many records are alike in what can be observed of them: k-anonymity, disclosure risk, and what groups cost."""
+"""Groups of records with the same quasi-identifiers: k-anonymity, disclosure risk, and costs of grouping."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ from modicum.table.frames import as_frame, texts
 from modicum.table.values import canonical
 from modicum.typing import Ints
 
-# Records that are alike in what can be observed of them, and what they hold: the counts behind k, ℓ, t and costs.
+# The counts of groups and their values, from which k, ℓ, t and costs follow.
 #
-# Two records are alike when all their quasi-identifiers are equal; a missing value equals another missing value. Only
-# what occurs is counted: there is never a table of every group with every value.
+# Two records are alike if all their quasi-identifiers are equal; a missing value equals another missing value. Only
+# combinations that occur are stored: there is never a table of every group with every value.
 
 
-_EMPTY = "The data has no rows, so nobody is hidden in it."
+_EMPTY = "The data has no rows; give at least one record."
 _CLOSE = 4096
 MANY = "modicum_many"
-_MOST_PLACES = 4  # for each record, of a table of all combinations
+_MOST_PLACES = 4  # combinations per record up to which a full table of them is counted
 
 
 @dataclass(frozen=True)
 class Held:
-    """How often each value occurs in each group, for those that occur, by group and then by value.
+    """How often each value occurs in each group, for all combinations that occur, sorted by group and value.
 
     Attributes
     ----------
-    group, value, count : of each combination that occurs
-    sizes : how many records each group has
-    totals : how many records each value has
+    group, value, count : of each combination
+    sizes : the number of records of each group
+    totals : the number of records of each value
     """
 
     group: Ints
@@ -48,7 +48,7 @@ class Held:
 
 
 def resolve_columns(frame: Any, names: Sequence[str] | None, *others: str | None) -> tuple[Any, list[str]]:
-    """The frame, or the table in its engine, and the quasi-identifiers to look at: all but the `others` by default.
+    """Return the frame, or the table in its engine, and the quasi-identifiers: by default all columns except `others`.
 
     Examples
     --------
@@ -60,18 +60,18 @@ def resolve_columns(frame: Any, names: Sequence[str] | None, *others: str | None
     table = table_at(frame) if is_table(frame) else as_frame(frame)
     if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
         raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {names!r}.")
-    asked = table.columns if names is None else list(dict.fromkeys(names))
-    found = [name for name in asked if name not in others]
-    for name in [*found, *(name for name in others if name is not None)]:
+    wanted = table.columns if names is None else list(dict.fromkeys(names))
+    columns = [name for name in wanted if name not in others]
+    for name in [*columns, *(name for name in others if name is not None)]:
         if name not in table.columns:
             raise DataError(f"The column {name!r} is not in the data.")
     if isinstance(table, nw.DataFrame) and not len(table):
         raise DataError(_EMPTY)
-    return table, found
+    return table, columns
 
 
 def alike(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
-    """A number per record such that two share it exactly when they are equal in these columns.
+    """Number the records so that two share a number exactly if they are equal in these columns.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def alike(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
 
 
 def size_counts(frame: Any, names: Sequence[str] | None, person: str | None = None) -> tuple[Ints, Ints]:
-    """The sizes of the groups of records that are alike, from small to large, and how many groups have each.
+    """Return the different sizes of groups of alike records in ascending order, and the number of groups of each size.
 
-    A table in an engine is counted there. With a person column persons are counted.
+    A table in an engine is counted there. With a person column, sizes count persons.
 
     Examples
     --------
@@ -99,20 +99,20 @@ def size_counts(frame: Any, names: Sequence[str] | None, person: str | None = No
     >>> [found.tolist() for found in size_counts(pd.DataFrame({"age": [31, 30, 31, 29]}), ["age"])]
     [[1, 2], [2, 1]]
     """
-    table, found = resolve_columns(frame, names, person)
+    table, columns = resolve_columns(frame, names, person)
     if isinstance(table, EngineTable):
-        return _sizes_at(table, found, person)
+        return _sizes_at(table, columns, person)
     if person is None:
-        sizes = sizes_of(_encode_columns(table, found)) if found else np.array([len(table)])
+        sizes = sizes_of(_encode_columns(table, columns)) if columns else np.array([len(table)])
     else:
-        sizes = np.bincount(count_group_values(alike(table, found), value_codes(table[person])).group)
+        sizes = np.bincount(count_group_values(alike(table, columns), value_codes(table[person])).group)
     return np.unique(sizes, return_counts=True)
 
 
 def _sizes_at(table: EngineTable, names: Sequence[str], person: str | None) -> tuple[Ints, Ints]:
     lazy, keys = with_keys(table, [*names, *([person] if person else [])])
     lazy = lazy.with_columns(nw.lit(0).alias("modicum_all")).select("modicum_all", *keys)
-    if person:  # each once in a group, those without a name together
+    if person:  # each person once per group; those without an ID count as one
         lazy = lazy.unique()
     sizes = sizes_at(lazy, ["modicum_all", *keys[: len(names)]])
     if not len(sizes[0]):
@@ -121,7 +121,7 @@ def _sizes_at(table: EngineTable, names: Sequence[str], person: str | None) -> t
 
 
 def _encode_columns(table: nw.DataFrame[Any], names: Sequence[str]) -> list[Ints]:
-    """A number for each value, column by column; whole numbers that lie close together are their own."""
+    """Encode each column's values as numbers; whole numbers within a small range stay unchanged."""
     return [_own(table[name]) for name in names]
 
 
@@ -133,7 +133,7 @@ def _own(series: nw.Series[Any]) -> Ints:
 
 
 def value_codes(series: nw.Series[Any]) -> Ints:
-    """A number per record such that two share it exactly when their values are equal; -1 is missing.
+    """Number the records so that two share a number exactly if their values are equal; -1 is missing.
 
     Examples
     --------
@@ -156,14 +156,14 @@ def value_codes(series: nw.Series[Any]) -> Ints:
 
 
 def _by_text(codes: Any, values: Any) -> Ints:
-    """Codes that are the same for values of one canonical text."""
+    """Merge the codes of values with the same canonical text."""
     position: dict[str, int] = {}
     places = [position.setdefault(canonical(value), len(position)) for value in values]
     return np.array([*places, -1], dtype=np.int64)[codes]
 
 
 def _polars_text(series: nw.Series[Any]) -> Ints:
-    """Polars numbers its categories, which is much faster than to make Python's texts of every record."""
+    """Use the category numbers of polars, which is much faster than a Python text for every record."""
     if series.dtype == nw.String:
         series = series.cast(nw.Categorical())
     physical = nw.from_native(series.to_native().to_physical(), series_only=True).cast(nw.Int64).fill_null(-1)
@@ -176,21 +176,21 @@ def _polars_text(series: nw.Series[Any]) -> Ints:
 
 @dataclass(frozen=True)
 class Sensitive:
-    """The group of each record and its value in the column that is sensitive; `records` where rows are counted."""
+    """The group of each row and the sensitive column; `records` is the number of records per row if not 1."""
 
     groups: Ints
     column: Any
     records: Ints | None = None
 
     def count_values(self, values: Ints) -> Held:
-        """How often each of these values, one for each row of the column, occurs in each group."""
+        """Count how often each of these values, one per row, occurs in each group."""
         return count_group_values(self.groups, values, self.records)
 
 
 def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> Sensitive:
-    """The group of each record and the column that is sensitive within it, which may not be what groups are made of.
+    """Return the group of each record and the sensitive column, which must not be a quasi-identifier.
 
-    Of a table in an engine each combination comes once, with how many records have it.
+    A table in an engine gives each combination once, with its number of records.
 
     Examples
     --------
@@ -212,17 +212,17 @@ def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, pa
 
 
 def sensitive_names(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> tuple[Any, list[str]]:
-    """The frame or the table in its engine, and the quasi-identifiers, none of which may be the sensitive column."""
+    """Return the frame or the table in its engine, and the quasi-identifiers without the sensitive column."""
     if not isinstance(name, str):
         raise ParameterError(f"The {parameter!r} parameter must be a column's name. Got {name!r} instead.")
-    asked = quasi_identifiers if isinstance(quasi_identifiers, str | None) else list(quasi_identifiers)
-    if isinstance(asked, list) and name in asked:
+    names = quasi_identifiers if isinstance(quasi_identifiers, str | None) else list(quasi_identifiers)
+    if isinstance(names, list) and name in names:
         raise ParameterError(f"The {parameter!r} column {name!r} may not also be a quasi-identifier.")
-    return resolve_columns(frame, asked, name)
+    return resolve_columns(frame, names, name)
 
 
 def value_counts_at(table: EngineTable, names: Sequence[str], name: str) -> tuple[nw.LazyFrame[Any], list[str]]:
-    """In the engine: how many records each group has with each value, in the column `MANY`, and the groups' keys."""
+    """Count each value in each group inside the engine, in the column `MANY`; return this and the groups' keys."""
     lazy, keys = with_keys(table, [*names, name])
     lazy = lazy.with_columns(nw.lit(0).alias("modicum_all"))
     groups = ["modicum_all", *keys[:-1]]
@@ -230,7 +230,7 @@ def value_counts_at(table: EngineTable, names: Sequence[str], name: str) -> tupl
 
 
 def count_group_values(groups: Ints, values: Ints, records: Ints | None = None) -> Held:
-    """Count each value in each group, each row so many times. A value of -1, missing, is a value of its own: the last.
+    """Count each value in each group; `records` weights the rows. Missing, -1, becomes the last value.
 
     Examples
     --------
@@ -265,14 +265,14 @@ def _counts(codes: Ints, records: Ints | None, least: int = 0) -> Ints:
 
 
 def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, person: str | None = None) -> int:
-    """The size of the smallest group of records with the same quasi-identifiers (Sweeney 2002).
+    """Return the size of the smallest group of records with the same quasi-identifiers (Sweeney 2002).
 
     Parameters
     ----------
     frame : frame
-        What is released, such as `g.transform(X)`; a table in an engine is counted there.
-    quasi_identifiers : names of columns; all (but `person`) by default. Missing values are alike.
-    person : a column that the rows of one person share; then persons are counted.
+        The released records, such as `g.transform(X)`; a table in an engine is counted there.
+    quasi_identifiers : names of columns; all (except `person`) by default. Missing values are equal to each other.
+    person : a column with one value per person; group sizes then count persons.
 
     Examples
     --------
@@ -285,18 +285,18 @@ def k_anonymity(frame: Any, quasi_identifiers: Sequence[str] | None = None, pers
 
 
 def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) -> float:
-    """The mean chance to pick the right record of those that are alike: [Goldsteen22 equation (4)].
+    """Return the mean chance to pick the right record among those that are alike: [Goldsteen22 equation (4)].
 
         Risk = (1/n) Σ_r 1 / freq(qi(r)),
 
     where freq counts the records with the same quasi-identifiers as r. Each group of equal records adds 1 to the sum,
-    so that this is the number of distinct records over the number of records: 1 where every record is unique.
+    so this is the number of distinct records over the number of records. It is 1 if every record is unique.
 
     Parameters
     ----------
     frame : frame
-        What is released, such as `g.transform(X)`.
-    quasi_identifiers : names of columns; all by default. Missing values are alike.
+        The released records, such as `g.transform(X)`.
+    quasi_identifiers : names of columns; all by default. Missing values are equal to each other.
 
     Examples
     --------
@@ -309,21 +309,20 @@ def disclosure_risk(frame: Any, quasi_identifiers: Sequence[str] | None = None) 
     return int(often.sum()) / int((sizes * often).sum())
 
 
-# What groups of records that are alike cost: discernibility and the classification metric.
+# Costs of grouping: discernibility and the classification metric.
 
 
 def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *, suppressed: int = 0) -> int:
-    """How many ordered pairs of records look alike: Σ |E|² + suppressed · n (Bayardo and Agrawal, ICDE 2005).
+    """Count the ordered pairs of alike records: Σ |E|² + suppressed · n (Bayardo and Agrawal, ICDE 2005).
 
-    Each record costs the size of its group E, and each one left out costs as many as there were, n = released +
-    suppressed.
+    Each released record costs the size of its group E, each suppressed one costs n = released + suppressed.
 
     Parameters
     ----------
     frame : frame
-        What is released.
-    quasi_identifiers : names of columns; all by default. Missing values are alike.
-    suppressed : how many records were left out.
+        The released records.
+    quasi_identifiers : names of columns; all by default. Missing values are equal to each other.
+    suppressed : the number of records left out
 
     Examples
     --------
@@ -338,17 +337,17 @@ def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *
 
 
 def classification_metric(frame: Any, quasi_identifiers: Sequence[str], label: str, *, suppressed: int = 0) -> float:
-    """The share of records whose label is not the most frequent one of their group (Iyengar, KDD 2002).
+    """Return the share of records whose label is not the most frequent one of their group (Iyengar, KDD 2002).
 
-    Records that were left out count as wrong. Missing is a label of its own.
+    Suppressed records count as wrong. Missing counts as one more label.
 
     Parameters
     ----------
     frame : frame
-        What is released, with the label.
-    quasi_identifiers : names of columns. Missing values are alike.
-    label : the name of another column.
-    suppressed : how many records were left out.
+        The released records with the label.
+    quasi_identifiers : names of columns. Missing values are equal to each other.
+    label : the name of another column
+    suppressed : the number of records left out
 
     Examples
     --------
@@ -367,7 +366,7 @@ def classification_metric(frame: Any, quasi_identifiers: Sequence[str], label: s
 
 
 def _most_frequent(frame: Any, quasi_identifiers: Sequence[str], label: str) -> tuple[int, int]:
-    """How many records there are, and how many have the most frequent label of their group."""
+    """Count the records, and those with the most frequent label of their group."""
     table, names = sensitive_names(frame, quasi_identifiers, label, "label")
     if isinstance(table, EngineTable):
         pairs, keys = value_counts_at(table, names, label)

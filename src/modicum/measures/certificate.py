@@ -1,23 +1,24 @@
-"""The certificate: how often *any* adversary can be right, whatever its method, computing power or knowledge.
+"""The certificate: an upper bound on the accuracy of *any* adversary, whatever its method or computing power.
 
 For an attribute p and a holdout of n records that g has not seen, let
 
     U = (1/n) Σ_z max_v #{records with buckets z and x_p = v}.
 
-An adversary is a rule h that guesses v from z. On the holdout none is right more often than U, and U's expectation is
-at least the accuracy of the best rule on fresh records. Changing one record moves U by at most 1/n, so by McDiarmid's
-inequality, with probability at least 1−δ over the holdout, no adversary that sees only z is right more often than
+An adversary is a rule h that guesses v from z. No rule is right more often than U on the holdout, and the expectation
+of U is at least the accuracy of the best rule on fresh records. Changing one record moves U by at most 1/n. So by
+McDiarmid's inequality, with probability at least 1−δ over the holdout, no adversary that sees only z is right more
+often than
 
     U + sqrt(ln(1/δ) / (2n))
 
 on fresh records, on average over people. It assumes that holdout and fresh records are independent draws from the same
-population. Where one person has several records (role `person`) only persons are assumed independent, given how many
-records each has: changing a person with m_i of them moves U by at most m_i/n, so that 1/n becomes Σ m_i² / n², and the
-average is over records.
+population. If one person has several records (role `person`), only persons are assumed independent, given their numbers
+of records: changing a person with m_i records moves U by at most m_i/n, so 1/n becomes Σ m_i² / n², and the average is
+over records.
 
-An adversary with side knowledge sees z and the full values of other attributes of the same person; the cells z are then
-replaced by the cells of both together (`knowledge`, as for `modicum.attacks.Reconstruction`). These may be so many that
-hardly two holdout records share one: then U is near 1 and the bound says nothing, which `vacuous` tells.
+An adversary with side knowledge sees z and the full values of other attributes of the same person. A cell then combines
+both (`knowledge`, as for `modicum.attacks.Reconstruction`). If hardly two holdout records share a cell, U is near 1 and
+the bound says nothing; `vacuous` lists such attributes.
 
 For m attributes and c candidates among which the certificate chose, δ = (1 − confidence) / (m·c), so that all claims
 hold together. A number is certified at the resolution of `modicum.table.targets`: ten bins, fixed on other records.
@@ -45,8 +46,8 @@ from modicum.table.schema import Schema
 from modicum.table.targets import BINS, Target
 from modicum.typing import Codes
 
-_EMPTY = "The holdout has no rows, so nothing can be certified."
-_THIN = 5  # records in a cell on average, below which cells are too small to bound much
+_EMPTY = "The holdout has no rows; a certificate needs at least one record."
+_THIN = 5  # with fewer records per cell on average, cells are too small for a useful bound
 _SEEN = {
     "nothing": "the generalized record",
     "non_personal": "the generalized record and all attributes that are not personal",
@@ -56,19 +57,19 @@ _SEEN = {
 
 @dataclass(frozen=True)
 class Certificate(PlainResult):
-    """What no adversary can exceed, on average over people.
+    """Accuracy that no adversary can exceed, on average over people.
 
     Attributes
     ----------
-    bounds : attribute → the highest accuracy any adversary can reach that sees only the buckets
+    bounds : attribute → the highest accuracy of any adversary that sees only the buckets
     observed : attribute → U, the accuracy of the best rule chosen with hindsight on the holdout
     naive : attribute → the accuracy of always guessing the holdout's most frequent value
     confidence : the probability with which all bounds hold together
-    records, persons : how many the holdout has; without a person column each record is a person
-    groups : how many different cells the holdout's records fall into; the most for any attribute where they differ
-    margin : what is added to U
-    bins : how finely a number is guessed
-    knowledge : what the adversary knows besides the buckets
+    records, persons : their numbers in the holdout; without a person column each record is a person
+    groups : the number of different cells of the holdout's records; the maximum if it differs by attribute
+    margin : the term added to U
+    bins : the number of bins in which a number is guessed
+    knowledge : what the adversary knows in addition to the buckets
     weights : attribute → its share in the mean
 
     Examples
@@ -99,22 +100,22 @@ class Certificate(PlainResult):
 
     @property
     def mean(self) -> float:
-        """The highest mean accuracy over the attributes; it follows from the bounds."""
+        """The weighted mean of the bounds over the attributes."""
         return float(sum(self.weights[name] * bound for name, bound in self.bounds.items()))
 
     @property
     def unit(self) -> str:
-        """What the average is over: people, or records where one person has several."""
+        """The unit of the average: people, or records if one person has several."""
         return "people" if self.persons == self.records else "records"
 
     @property
     def vacuous(self) -> list[str]:
-        """The attributes about which the certificate says nothing: their bound is 1."""
+        """The attributes with bound 1, about which the certificate says nothing."""
         return [name for name, bound in self.bounds.items() if bound >= 1]
 
     @property
     def note(self) -> str | None:
-        """Why the certificate says nothing about some attributes, where that is so."""
+        """Why the certificate says nothing about some attributes; None if it covers all."""
         if not self.vacuous:
             return None
         if self.records < _THIN * self.groups:
@@ -124,19 +125,19 @@ class Certificate(PlainResult):
                 "exclude anything."
             )
         common = [name for name in self.vacuous if self.naive[name] + self.margin >= 1]
-        why = "almost everyone has the same value" if common == self.vacuous else "what is seen may tell it"
+        why = "almost everyone has the same value" if common == self.vacuous else "the visible data may reveal it"
         return f"The bound says nothing about {format_names(self.vacuous)}: {why}."
 
     @property
     def worst(self) -> str:
-        """The attribute whose bound is furthest above the naive guess."""
+        """The attribute with the largest distance from the naive guess to the bound."""
         return max(self.bounds, key=lambda name: self.bounds[name] - self.naive[name])
 
     def sentence(self, attribute: str) -> str:
-        """The claim about one attribute, to be quoted."""
+        """Return the claim about one attribute as a sentence to quote."""
         if attribute not in self.bounds:
             raise ParameterError(
-                f"The certificate does not speak of {attribute!r}, only of {format_names(self.bounds)}."
+                f"The certificate does not cover {attribute!r}; it covers {format_names(self.bounds)}."
             )
         bound = math.ceil(1000 * self.bounds[attribute] - 1e-9) / 1000  # rounded up, so that it still holds
         return (
@@ -147,7 +148,7 @@ class Certificate(PlainResult):
 
 
 def confidence_text(confidence: float) -> str:
-    """A confidence for people, with as many digits as it has.
+    """Format a confidence as a percentage with all its digits.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def confidence_text(confidence: float) -> str:
 
 
 def check_confidence(confidence: Any) -> None:
-    """Refuse a confidence that is none."""
+    """Refuse a confidence that is not a number between 0 and 1."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise ParameterError(
             f"The 'confidence' parameter must be a number between 0 and 1. Got {confidence!r} instead."
@@ -179,28 +180,28 @@ def certify(
     candidates: int = 1,
     random_state: int = 0,
 ) -> Certificate:
-    """Bound the accuracy of every adversary that sees `g`'s buckets; this module's docstring says why it holds.
+    """Bound the accuracy of every adversary that sees `g`'s buckets; the module docstring explains why it holds.
 
     Parameters
     ----------
     g : Generalization, or another artifact with `codes`
     X_holdout : frame
-        Full records that had no part in making or choosing `g`. A column with the schema's role `person` is used. A
+        Full records that were not used to make or choose `g`. A column with the schema's role `person` is used. A
         table in an engine is counted there.
-    personal : attributes to certify; the schema's personal attributes by default.
+    personal : attributes to certify; the schema's personal attributes by default
     confidence : float
-        With this probability all bounds hold together.
+        The probability with which all bounds hold together.
     knowledge : "nothing", "non_personal" or "all_but_one"
         Whether the adversary also knows the full values of the attributes that are not personal (A3), or of all but the
         one it guesses (A4).
-    weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
+    weights : attribute → its weight in the mean, by default 1
     known : frame, optional
-        Other records, on which the bins of personal numbers are fixed. Without them a tenth of a holdout in memory is
-        set aside for that and does not count.
+        Other records, to fix the bins of personal numbers. Without them a tenth of a holdout in memory is used for
+        that and not counted.
     bins : int
-        How finely a number is guessed.
+        The number of bins in which a number is guessed.
     candidates : int
-        Among how many generalizations this certificate is used to choose.
+        The number of generalizations among which this certificate helps to choose.
 
     Examples
     --------
@@ -244,7 +245,7 @@ def certify(
 
 @dataclass(frozen=True)
 class _Counted:
-    """What a holdout is counted for; `squares` is Σ m_i² over persons with m_i records."""
+    """The counts of a holdout; `squares` is Σ m_i² over persons with m_i records."""
 
     observed: dict[str, float]
     naive: dict[str, float]
@@ -257,7 +258,7 @@ class _Counted:
 def _count_records(
     g: Artifact, X: Any, attributes: Sequence[str], knowledge: str, known: Any, bins: int, random_state: int
 ) -> _Counted:
-    """The counts of records in memory."""
+    """Count records in memory."""
     holdout = as_frame(X, g.names)
     if known is None and any(not g.schema[name].is_category for name in attributes):
         holdout, known = _set_aside(holdout, g.schema, random_state)
@@ -279,13 +280,13 @@ def _count_records(
 def _count_records_at(
     g: Artifact, X: Any, attributes: Sequence[str], knowledge: str, known: Any, bins: int, random_state: int
 ) -> _Counted:
-    """The counts of a table in an engine, by group-bys there."""
+    """Count a table in an engine by group-bys there."""
     table = with_person(table_at(X), g.schema)
     numbers = [name for name in attributes if not g.schema[name].is_category]
     if known is None and numbers:
         raise ParameterError(
-            f"The 'known' parameter must give other records, on which the bins of {numbers[0]!r} are fixed: of a table "
-            f"in {table.engine} none are set aside for that."
+            f"The 'known' parameter must give other records to fix the bins of {numbers[0]!r}: no records of a table "
+            f"in {table.engine} are set aside for that."
         )
     n = table.rows()
     if not n:
@@ -306,7 +307,7 @@ def _count_records_at(
 
 
 def _side(g: Artifact, attributes: Sequence[str], name: str, knowledge: str) -> list[str]:
-    """Which attributes the adversary knows in full who guesses this one."""
+    """Return the attributes that an adversary who guesses this one knows in full."""
     if knowledge == "nothing":
         return []
     guessed = attributes if knowledge == "non_personal" else [name]
@@ -314,7 +315,7 @@ def _side(g: Artifact, attributes: Sequence[str], name: str, knowledge: str) -> 
 
 
 def _cells(g: Artifact, holdout: Any, attributes: Sequence[str], knowledge: str) -> dict[str, Codes]:
-    """For each attribute, which holdout records look the same to who guesses it."""
+    """Return each record's cell for every attribute: records of one cell look the same to its adversary."""
     seen = g.codes(holdout)
     if knowledge == "nothing":
         return dict.fromkeys(attributes, group_rows(seen))
@@ -327,14 +328,14 @@ def _cells(g: Artifact, holdout: Any, attributes: Sequence[str], knowledge: str)
 
 
 def _values(schema: Schema, name: str, holdout: Any, known: Any, bins: int) -> Codes:
-    """Each record's value, as a number from 0; missing is a value of its own."""
+    """Return each record's value as a number from 0; missing is 0."""
     if schema[name].is_category:
         return np.asarray(texts(column(holdout, name))[0] + 1)
     return Target.fit(known, schema[name], bins).encode(holdout) + 1
 
 
 def best_in_hindsight(cells: Codes, values: Codes) -> float:
-    """U: in every cell the most frequent value (a number from 0), chosen after looking.
+    """Return U, the accuracy of guessing the most frequent value (a number from 0) in every cell.
 
     Examples
     --------
@@ -350,7 +351,7 @@ def best_in_hindsight(cells: Codes, values: Codes) -> float:
 
 
 def margin_of(n: int, persons: Codes | None, delta: float) -> float:
-    """What is added to U so that the bound fails with probability δ at most (see this module's head).
+    """Return the term added to U, so that the bound fails with probability at most δ (see the module docstring).
 
     Examples
     --------
@@ -370,12 +371,12 @@ def _squares(records: Codes) -> int:
 
 
 def _set_aside(holdout: Any, schema: Schema, random_state: int) -> tuple[Any, Any]:
-    """A random tenth of the holdout (whole persons) for fixing bins, the rest for counting."""
+    """Split the holdout by whole persons: nine tenths to count, and a random tenth to fix bins."""
     persons = person_codes(schema, holdout)
     units: Any = np.arange(len(holdout)) if persons is None else persons
     many = int(units.max()) + 1 if len(units) else 0
     if many < 2:
-        raise DataError("The holdout has fewer than two persons, so nothing can be certified.")
+        raise DataError("The holdout has fewer than two persons; a certificate needs at least two.")
     aside = np.random.default_rng(random_state).permutation(many) < max(1, many // 10)
     rows: Sequence[int] = np.flatnonzero(~aside[units]).tolist()
     return holdout[rows], holdout[np.flatnonzero(aside[units]).tolist()]

@@ -1,4 +1,4 @@
-"""How many sensitive values hide each other in a group of records that are alike: ℓ-diversity.
+"""ℓ-diversity: how many sensitive values occur in a group of records with the same quasi-identifiers.
 
 Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, ACM TKDD 1(1), 2007.
 """
@@ -14,11 +14,11 @@ from modicum.engines.table import collect_arrow
 from modicum.errors import DataError, ParameterError
 from modicum.measures.anonymity import MANY, Held, sensitive_column, sensitive_names, value_codes, value_counts_at
 
-Diversity = Literal["distinct", "entropy", "recursive"]  # what an anonymizer can be asked for
+Diversity = Literal["distinct", "entropy", "recursive"]  # kinds that an anonymizer accepts
 
 _KINDS = (*get_args(Diversity), "frequency")
 
-_DIGITS = 9  # exp and log miss a whole number by a little, and ℓ = 5 must be reached by five equally frequent values
+_DIGITS = 9  # removes rounding errors of exp and log: five equally frequent values must give ℓ = 5
 
 
 def l_diversity(
@@ -29,25 +29,25 @@ def l_diversity(
     kind: Diversity | Literal["frequency"] = "distinct",
     c: float | None = None,
 ) -> int | float:
-    """The largest ℓ such that every group of records with the same quasi-identifiers is ℓ-diverse.
+    """Return the largest ℓ such that every group of records with the same quasi-identifiers is ℓ-diverse.
 
     - "distinct": the fewest different sensitive values in a group, an int;
-    - "entropy": exp of the smallest entropy of a group's sensitive values, a float (rounded to nine decimals):
-      ℓ-diverse where it is at least ℓ;
-    - "recursive": the largest int ℓ with r₁ < c (r_ℓ + … + r_m) in every group, where r₁ ≥ … ≥ r_m are how often its
-      values occur; 1 is always reached;
-    - "frequency": the largest int ℓ such that no value is more than 1/ℓ of its group ([Mancuhan16 Definition 9]; Xiao
-      and Tao 2006), which is never above "distinct".
+    - "entropy": exp of the smallest entropy of a group's sensitive values, a float rounded to nine decimals; the
+      release is ℓ-diverse for every ℓ up to it;
+    - "recursive": the largest int ℓ with r₁ < c (r_ℓ + … + r_m) in every group, where r₁ ≥ … ≥ r_m are the counts of
+      its values; at least 1;
+    - "frequency": the largest int ℓ such that no value has a share above 1/ℓ in its group ([Mancuhan16 Definition 9];
+      Xiao and Tao 2006); never above "distinct".
 
     Parameters
     ----------
     frame : frame
-        What is released. A table in an engine is counted there; for "recursive" its combinations of quasi-identifiers
-        and sensitive value are brought together, of which there may be two million.
-    quasi_identifiers : names of columns. Missing values are alike.
-    sensitive : the name of another column. Missing is a value of its own.
+        The released records. A table in an engine is counted there; "recursive" fetches its combinations of
+        quasi-identifiers and sensitive value, at most two million.
+    quasi_identifiers : names of columns. Missing values are equal to each other.
+    sensitive : the name of another column. Missing counts as one more value.
     kind : "distinct", "entropy", "recursive" or "frequency"
-    c : the paper's constant for "recursive", above 0.
+    c : the paper's constant for "recursive", above 0
 
     Examples
     --------
@@ -80,7 +80,7 @@ def l_diversity(
 
 
 def _in_engine(frame: Any, quasi_identifiers: Sequence[str], sensitive: str, kind: str) -> int | float:
-    """The same where a table lives: what each group has is reduced to few numbers there, and these to the smallest."""
+    """Compute the same for a table inside its engine, which returns only the smallest value of all groups."""
     table, names = sensitive_names(frame, quasi_identifiers, sensitive, "sensitive")
     pairs, keys = value_counts_at(table, names, sensitive)
     many = nw.col(MANY)
@@ -96,7 +96,7 @@ def _in_engine(frame: Any, quasi_identifiers: Sequence[str], sensitive: str, kin
     least = {"distinct": nw.col("modicum_values"), "frequency": size // most, "entropy": entropy}[kind]
     found = collect_arrow(groups.select(least.min().alias("modicum_least")))["modicum_least"][0]
     if found is None:
-        raise DataError("The data has no rows, so nobody is hidden in it.")
+        raise DataError("The data has no rows; give at least one record.")
     return round(float(np.exp(max(0.0, float(found)))), _DIGITS) if kind == "entropy" else int(found)
 
 
@@ -119,5 +119,5 @@ def _recursive(found: Held, c: float) -> int:
     count, group = found.count[order], found.group[order]
     first = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])  # each group's most frequent value
     before = np.cumsum(count) - count
-    rest = found.sizes[group] - (before - before[first][group])  # this value and all that are less frequent
+    rest = found.sizes[group] - (before - before[first][group])  # records with this value or a less frequent one
     return max(1, int(np.bincount(group, weights=count[first][group] < c * rest).min()))

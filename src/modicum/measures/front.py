@@ -1,4 +1,4 @@
-"""The trade-off between two errors: a low one for the classifier, a high one for the adversary [Staab24 §8.1]."""
+"""The trade-off between a low error of the classifier and a high error of the adversary [Staab24 §8.1]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ Points = Floats  # one row per candidate: classifier error, adversary error
 
 @dataclass(frozen=True)
 class ErrorLimits:
-    """The two limits of generalization [Staab24 §8.1]: raw data, and nothing collected.
+    """The errors at the two limits of generalization [Staab24 §8.1]: raw data, and nothing collected.
 
-    On raw data the adversary reads every value off: its error is 0.
+    On raw data the adversary reads every value: its error is 0.
     """
 
     raw_error: float
@@ -25,7 +25,7 @@ class ErrorLimits:
 
 
 def on_front(points: Any) -> Mask:
-    """Which candidates no other one beats in both errors; of equal ones the first.
+    """Return which candidates no other one beats in both errors; of equal candidates only the first.
 
     Examples
     --------
@@ -36,18 +36,18 @@ def on_front(points: Any) -> Mask:
     found = _points(points)
     chosen = np.zeros(len(found), dtype=bool)
     best = -np.inf
-    for i in np.lexsort((-found[:, 1], found[:, 0])):  # by classifier error, the most private first
-        if found[i, 1] > best and found[i, 0] == found[i, 0]:  # an error that is no number is on no front
+    for i in np.lexsort((-found[:, 1], found[:, 0])):  # by classifier error, then the most private first
+        if found[i, 1] > best and found[i, 0] == found[i, 0]:  # NaN is on no front
             chosen[i], best = True, found[i, 1]
     return chosen
 
 
 def hypervolume(points: Any, limits: ErrorLimits) -> float:
-    """The share of the box between the two limits that the candidates reach.
+    """Return the share of the box between the two limits that the candidates cover.
 
     The box spans classifier errors from raw data's to the majority guess's, and adversary errors from 0 to the naive
-    guess's; a candidate reaches every point that is no better than itself in either error. Collecting nothing reaches
-    nothing, a candidate as good as raw data that leaks nothing would reach all: 1.
+    guess's. A candidate covers every point that is no better than itself in either error. Collecting nothing covers 0;
+    a candidate as accurate as raw data that leaks nothing would cover 1.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def hypervolume(points: Any, limits: ErrorLimits) -> float:
 
 
 def best_within(points: Any, error: float) -> float | None:
-    """The highest adversary error among candidates with at most this classifier error; None where there is none.
+    """Return the highest adversary error among candidates with at most this classifier error, or None without any.
 
     Examples
     --------
@@ -80,10 +80,10 @@ def best_within(points: Any, error: float) -> float | None:
 
 
 def knee(points: Any, limits: ErrorLimits) -> int:
-    """The inflection point of a front: where a little more utility begins to cost much privacy [Staab24 §8.1].
+    """Return the inflection point of a front, where more utility begins to cost much privacy [Staab24 §8.1].
 
-    Both errors are scaled to [0, 1] between the two limits; it is the candidate furthest above the line from raw data
-    to nothing collected, which are both on it; of several, the most private.
+    Both errors are scaled to [0, 1] between the two limits. The knee is the candidate furthest above the line from raw
+    data to nothing collected; of several, the most private.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def knee(points: Any, limits: ErrorLimits) -> int:
 
 
 def above(points: Any, limits: ErrorLimits) -> Points:
-    """How far each candidate lies above the line from raw data to nothing collected, both errors scaled to [0, 1].
+    """Return each candidate's height above the line from raw data to nothing collected, both errors scaled to [0, 1].
 
     Examples
     --------
@@ -115,14 +115,14 @@ def above(points: Any, limits: ErrorLimits) -> Points:
 
 
 def _scale_points(points: Points, limits: ErrorLimits) -> Points:
-    """Both errors as shares of the way from raw data to nothing collected; 0 where there is no way to go."""
+    """Scale both errors to 0 for raw data and 1 for nothing collected; 0 if the limits are equal."""
     low = np.array([limits.raw_error, 0.0])
     span = np.array([limits.majority_error, limits.naive_adversary]) - low
     return np.asarray(np.where(span > 0, (points - low) / np.where(span > 0, span, 1.0), 0.0))
 
 
 def check_target(keep: float | None, max_error: float | None, knee: bool) -> None:
-    """Refuse none or several targets, and numbers that are no shares."""
+    """Refuse more or less than one target, and numbers outside 0 to 1."""
     if (keep is not None) + (max_error is not None) + bool(knee) != 1:
         raise ParameterError("Say one of: how much skill to keep (keep), the highest error (max_error), or the knee.")
     for name, value in (("keep", keep), ("max_error", max_error)):

@@ -1,10 +1,9 @@
-"""NCP, the Normalized Certainty Penalty: how much of each attribute's domain a record may still be [Goldsteen22 §2.2].
+"""NCP (Normalized Certainty Penalty): the share of an attribute's domain that a record may lie in [Goldsteen22 §2.2].
 
-**Which width.** A number's range counts from its first to its last possible value: whole numbers and whole days where
-the attribute is stored as such (20–63 is 43 wide), the edges themselves otherwise. **Which domain.** The one that the
-schema declares, else from the lowest to the highest value in the records that are measured; open ends are clipped to
-it. **Which records.** All of them: a bucket counts as often as records fall into it. An attribute that is not collected
-counts 1, once for each record; one in full detail counts 0.
+**Width.** A number's range counts from its first to its last possible value: whole numbers or whole days if the
+attribute is stored as such (20–63 is 43 wide), otherwise its edges. **Domain.** The one that the schema declares, else
+from the lowest to the highest measured value; open ends are clipped to it. **Records.** Each record counts once. An
+attribute that is not collected counts 1, one in full detail counts 0.
 """
 
 import math
@@ -34,7 +33,7 @@ Domain = tuple[float, float]
 class InformationLoss(PlainResult):
     """NCP of each attribute, mean over the records, and their weighted mean: the Global Certainty Penalty.
 
-    0 is full detail, 1 is nothing.
+    0 is full detail, 1 means that nothing is collected.
 
     Examples
     --------
@@ -50,18 +49,17 @@ class InformationLoss(PlainResult):
 
 
 def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, float] | None = None) -> InformationLoss:
-    """How much detail an artifact takes from these records [Goldsteen22 equations 1 and 2].
+    """Measure how much detail an artifact removes from these records [Goldsteen22 equations 1 and 2].
 
     For a number NCP(G) = (max G − min G) / (max D − min D). For a category NCP(G) = |G| / |D|, and 0 for a single
-    value; a missing value counts as one more category where the records have one. A value that the artifact has never
-    seen may be any, which counts 1.
+    value; if a value is missing, missing counts as one more category. A value that the artifact does not know counts 1.
 
     Parameters
     ----------
     g : Generalization or CellPartition
     X : frame
         Records with their full values; a table in an engine is counted there.
-    weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
+    weights : attribute → its weight in the mean, by default 1
 
     Examples
     --------
@@ -70,12 +68,12 @@ def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, floa
     >>> g = md.Uniform(buckets=2).fit(X).generalization_.drop("job")
     >>> g.buckets["age"]
     ('≤ 30', '≥ 31', '(missing)')
-    >>> found = md.measures.ncp(g, X)  # 10 of 40 years for one record, 29 of 40 for two; nothing of the job
+    >>> found = md.measures.ncp(g, X)  # 10 of 40 years for one record, 29 of 40 for two; no job
     >>> {name: round(loss, 3) for name, loss in found.by_attribute.items()}, round(found.gcp, 3)
     ({'age': 0.567, 'job': 1.0}, 0.783)
     """
     if not isinstance(g, Generalization | CellPartition):
-        raise ParameterError(f"NCP is measured of a generalization or of cells. Got {type(g).__name__} instead.")
+        raise ParameterError(f"The NCP needs a generalization or cells. Got {type(g).__name__} instead.")
     unknown = [name for name in weights or {} if name not in g.names]
     if unknown:
         raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which the artifact does not have.")
@@ -87,14 +85,14 @@ def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, floa
 
 @dataclass(frozen=True)
 class _LossRecords:
-    """What a loss asks of the records: those in each of `n` buckets of column j, missing values, and the numbers."""
+    """What a loss needs from the records: counts in the n buckets of column j, missing values, and numbers."""
 
     buckets: Callable[[int, int], Codes]
     has_missing: Callable[[Attribute], bool]
     values: Callable[[Attribute], Floats]
 
 
-_EMPTY = "The data has no rows, so that nothing can be measured."
+_EMPTY = "The data has no rows; give at least one record."
 
 
 def _records_in_memory(g: Generalization | CellPartition, X: Any) -> _LossRecords:
@@ -115,7 +113,7 @@ def _records_in_engine(g: Generalization | CellPartition, X: Any) -> _LossRecord
         raise DataError(_EMPTY)
     if not isinstance(g, Generalization):
         raise ParameterError(
-            f"NCP of cells is measured in memory; a table in {table.engine} is only counted by buckets."
+            f"The NCP of cells needs the records in memory; {table.engine} only counts buckets of a generalization."
         )
     counted = list(bucket_counts(table, g).values())
     return _LossRecords(
@@ -126,7 +124,7 @@ def _records_in_engine(g: Generalization | CellPartition, X: Any) -> _LossRecord
 
 
 def _mean_loss(g: Generalization | CellPartition, j: int, records: _LossRecords) -> float:
-    """The loss of the j-th attribute."""
+    """Return the mean loss of the j-th attribute."""
     partition, told = g.told(g.names[j])
     if isinstance(partition, Dropped | FullDetail):
         return float(isinstance(partition, Dropped))
@@ -150,7 +148,7 @@ def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missi
 
 
 def category_sizes(partition: Groups, has_missing: bool) -> Floats:
-    """How many values each bucket of a category holds; missing is one where the records have it."""
+    """Count the values in each bucket of a category; missing is one of them if the records have it."""
     sizes = np.zeros(len(partition.labels))
     sizes[: len(partition.buckets)] = [len(bucket.values) for bucket in partition.buckets]
     if has_missing and partition.missing_code >= 0:
@@ -168,7 +166,7 @@ def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: 
 
 
 def domain_of(attribute: Attribute, values: Floats) -> Domain:
-    """The declared domain of a number or date, else the lowest and highest of these values.
+    """Return the declared domain of a number or date, else the lowest and highest of these values.
 
     Examples
     --------
@@ -185,7 +183,7 @@ def domain_of(attribute: Attribute, values: Floats) -> Domain:
 
 
 def share_of_width(low: float, high: float, attribute: Attribute, domain: Domain) -> float:
-    """Equation (1) for the range low < x <= high, clipped to the domain.
+    """Return equation (1) for the range low < x <= high, clipped to the domain.
 
     Examples
     --------
@@ -205,7 +203,7 @@ def share_of_width(low: float, high: float, attribute: Attribute, domain: Domain
 
 
 def share_of_values(values: int, domain: int) -> float:
-    """Equation (2): the share of a category's values that are left, 0 where it is one alone.
+    """Return equation (2): the share of a category's values that remain possible, 0 for a single value.
 
     Examples
     --------
@@ -216,15 +214,14 @@ def share_of_values(values: int, domain: int) -> float:
     return values / domain if values > 1 else 0.0
 
 
-# NCP of groups that are published as ranges: how much of each attribute's domain a record may still be.
+# NCP of published groups: the same penalty for groups of records instead of buckets [Goldsteen22 §2.2].
 #
-# The same penalty as `ncp` [Goldsteen22 §2.2], for groups of records instead of buckets: a number counts
-# (max − min) / (width of its domain) over the group, a category (number of its values in the group) / (number of all),
-# and 0 where there is one alone. A number that may also be missing could be anything, which counts 1.
+# A number counts (max − min) / (width of its domain) over the group. A category counts (number of its values in the
+# group) / (number of all values), and 0 for a single value. A number that may also be missing counts 1.
 
 
 def number_widths(values: Floats, groups: Codes, domain: tuple[float, float]) -> Floats:
-    """NCP of a number in each group; NaN is missing.
+    """Return the NCP of a number in each group; NaN is missing.
 
     Examples
     --------
@@ -248,9 +245,9 @@ def number_widths(values: Floats, groups: Codes, domain: tuple[float, float]) ->
 
 
 def category_widths(codes: npt.NDArray[np.integer], groups: Codes, possible: int | None = None) -> Floats:
-    """NCP of a category in each group; missing is a value like any other.
+    """Return the NCP of a category in each group; missing is a value like any other.
 
-    `possible` is how many values there can be; as many as occur by default.
+    `possible` is the number of values that can occur; by default those that do.
 
     Examples
     --------
@@ -266,7 +263,7 @@ def category_widths(codes: npt.NDArray[np.integer], groups: Codes, possible: int
 
 
 def group_ncp(names: Sequence[str], widths: Sequence[Floats], groups: Codes) -> InformationLoss:
-    """NCP of each attribute, mean over the records, and the mean of these."""
+    """Return the NCP of each attribute, mean over the records, and the unweighted mean of these."""
     sizes = np.bincount(groups)
     found = {name: float(np.average(width, weights=sizes)) for name, width in zip(names, widths, strict=True)}
     return InformationLoss(float(np.mean(list(found.values()))), found)

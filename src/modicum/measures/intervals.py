@@ -1,4 +1,4 @@
-"""Confidence intervals: Wilson's for a share of independent records, resampling for everything else."""
+"""Confidence intervals: Wilson's for shares and means, resampling for other statistics."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ ENOUGH_UNITS = 100  # for the bootstrap
 
 
 def share_interval(hits: float, n: float, level: float = LEVEL) -> Interval:
-    """Wilson's interval for a share: where the true share lies, given `hits` of `n` records.
+    """Return Wilson's interval for the share of `hits` among `n` records.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def share_interval(hits: float, n: float, level: float = LEVEL) -> Interval:
 def _wilson(share: float, n: float, z: float) -> Interval:
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # Rounding must not push the share itself out at 0 and 1.
+    # With a share of 0 or 1, rounding must not exclude the share itself.
     return min(max(0.0, centre - half), share), max(min(1.0, centre + half), share)
 
 
@@ -52,12 +52,12 @@ def _student_quantile(p: float, freedom: int) -> float:
 
 
 def mean_interval(values: npt.NDArray[Any], units: Ints | None = None, level: float = LEVEL) -> Interval:
-    """An interval for the mean of values from 0 to 1; rows that share a unit (one person's) are not independent.
+    """Return an interval for the mean of values from 0 to 1; rows of one unit (a person) are not independent.
 
-    Wilson's interval for the number of independent yes/no records whose share would vary as much as this mean:
-    n' = p(1−p) / Var(mean), with Var(mean) = Σ_units (Σ_{i in unit} (x_i − p))² / n², but no more than there are rows;
-    where the units do not differ, n' is their number. With few units Student's t takes the place of the normal
-    distribution, and one unit alone says nothing. For yes/no values without units it is Wilson's interval itself.
+    It is Wilson's interval for n' independent yes/no records, where n' is the number whose share would vary as much as
+    this mean: n' = p(1−p) / Var(mean), with Var(mean) = Σ_units (Σ_{i in unit} (x_i − p))² / n², at most the number of
+    rows. If the units do not differ, n' is their number. With units, Student's t replaces the normal distribution; for
+    a single unit the interval is 0 to 1. For yes/no values without units it is Wilson's interval itself.
 
     Examples
     --------
@@ -81,10 +81,10 @@ def mean_interval(values: npt.NDArray[Any], units: Ints | None = None, level: fl
 
 
 def compute_interval_from_counts(totals: npt.NDArray[Any], often: Ints, sizes: Ints | None = None) -> Interval:
-    """`mean_interval` of rows that are counted: how often each value occurs.
+    """Compute `mean_interval` from counts: the different values, and how often each occurs.
 
-    With `sizes` of units whose rows are not independent: how many rows each has, what their values add up to, and how
-    often there is such a unit.
+    With `sizes`, from counts of units whose rows are not independent: the sum of a unit's values, how often such a unit
+    occurs, and its number of rows.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def compute_interval_from_counts(totals: npt.NDArray[Any], often: Ints, sizes: I
 
 
 def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: float) -> Interval:
-    """Wilson's for n' = p(1−p) / Var(mean), from the sum of squares of how far each unit is off."""
+    """Return Wilson's interval for n' = p(1−p) / Var(mean), from the sum of the units' squared deviations."""
     variance = squares / n**2
     effective = min(n, p * (1 - p) / variance) if variance > 1e-12 else many
     z = _student_quantile((1 + level) / 2, many - 1) if units else _normal_quantile((1 + level) / 2)
@@ -112,9 +112,9 @@ def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: 
 
 
 def bootstrap_interval(values: npt.NDArray[Any], units: Ints | None = None, random_state: int = 0) -> Interval:
-    """An interval for the mean of values from 0 to 1 by the bootstrap; `mean_interval` where that is no good.
+    """Return an interval for the mean of values from 0 to 1 by the bootstrap, or `mean_interval` if that fails.
 
-    The bootstrap of a few units is too narrow, and where they all agree it has no width.
+    The bootstrap fails with few units, where it is too narrow, and with equal values, where it has no width.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def bootstrap_interval(values: npt.NDArray[Any], units: Ints | None = None, rand
 
 
 def bootstrap_from_counts(values: npt.NDArray[Any], often: Ints, random_state: int = 0) -> Interval:
-    """`bootstrap_interval` of independent records that are counted: their different values, and how often each occurs.
+    """Compute `bootstrap_interval` from counts of independent records: the different values, and how often each occurs.
 
     Examples
     --------
@@ -157,10 +157,10 @@ def bootstrap_from_counts(values: npt.NDArray[Any], often: Ints, random_state: i
 
 
 def seeds_interval(values: Sequence[float]) -> Interval | None:
-    """The 95% interval of a mean over splits of one table, by Student's t; None of one split alone.
+    """Return the 95% interval of a mean over splits of one table, by Student's t; None for a single split.
 
-    The splits share most of their records, so that they vary less than other tables would: the variance of the mean of
-    k of them is taken as (1/k + n_test/n_train) times that of one (Nadeau and Bengio 2003), here 1/k + 30%/60%.
+    The splits share most of their records, so they vary less than other tables would. The variance of the mean of k
+    splits is therefore taken as (1/k + n_test/n_train) times that of one (Nadeau and Bengio 2003), here 1/k + 30%/60%.
 
     Examples
     --------
@@ -177,10 +177,9 @@ def seeds_interval(values: Sequence[float]) -> Interval | None:
 
 @dataclass(frozen=True)
 class Resampling:
-    """The bootstrap: how often each record is drawn when as many are drawn again with replacement.
+    """The bootstrap: how often each of n records occurs in samples of n drawn with replacement.
 
-    Records that share a value of `units` (one person's rows) are drawn together, so that an interval does not count
-    them as independent.
+    Records that share a value of `units` (one person's rows) are drawn together, since they are not independent.
 
     Examples
     --------
@@ -205,32 +204,32 @@ class Resampling:
             yield drawn if self.units is None else drawn[self.units]
 
     def interval(self, statistic: Callable[[Ints], float], level: float = LEVEL) -> Interval:
-        """Where a statistic of the records lies; it is given how often each record counts."""
+        """Return the interval of a statistic, which takes how often each record counts."""
         return self.intervals(lambda draws: [statistic(draws)], level)[0]
 
     def intervals(self, statistics: Callable[[Ints], Any], level: float = LEVEL) -> list[Interval]:
-        """The same for several statistics computed together; NaN where a statistic does not always exist."""
+        """Return the intervals of several statistics computed together; NaN for one that some draws do not have."""
         found = np.array([statistics(draws) for draws in self], dtype=np.float64)
-        ends = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)  # NaN where one draw has none
+        ends = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)  # NaN if one draw has NaN
         return [(float(low), float(high)) for low, high in ends.T]
 
 
-# What changed from one sample to another: a difference of means with its interval, and Holm's correction for many.
+# Changes from one sample to another: a difference of means with its interval, and Holm's correction for several.
 
 
 @dataclass(frozen=True)
 class MeanChange:
-    """A mean then and now; more is worse.
+    """A mean then and now; higher is worse.
 
     Attributes
     ----------
     then, now, difference : the two means, and now − then
-    interval : of the difference, at the level asked for, for this change alone
-    p_value : of the difference, were there no change at all (two-sided, for this change alone)
+    interval : of the difference, at the given level, for this change alone
+    p_value : of the difference, against no change (two-sided, for this change alone)
     standard_error, freedom : of the difference; Student's degrees of freedom
-    adjusted : Holm's p-value of a growth beyond the tolerance (one-sided, among all that are tested); None where it is
-        not tested
-    is_worse : whether it grew by more than the tolerance beyond chance
+    adjusted : Holm's p-value of an increase beyond the tolerance (one-sided, among all tested changes); None if not
+        tested
+    is_worse : whether it increased by significantly more than the tolerance
     """
 
     then: float
@@ -250,12 +249,12 @@ def change(
     units: tuple[Codes, Codes] | None = None,
     level: float = LEVEL,
 ) -> MeanChange:
-    """Compare the means of two samples of values from −1 to 1; rows that share a unit (one person's) belong together.
+    """Compare the means of two samples of values from −1 to 1; rows of one unit (a person) are not independent.
 
-    The variance is that of `mean_interval`, Σ_u d_u², where d_u is what unit u adds to the difference:
-    Σ_{i in u, now} (x_i − mean_now) / n_now − Σ_{i in u, then} (x_i − mean_then) / n_then. A person who is in both
-    samples counts once. To each sample one unit that is off by 1 is added, since records that all agree are no proof
-    that the next one will. Student's t has one degree of freedom less than the smaller sample has units.
+    The variance is Σ_u d_u², where d_u is the contribution of unit u to the difference:
+    Σ_{i in u, now} (x_i − mean_now) / n_now − Σ_{i in u, then} (x_i − mean_then) / n_then. A person in both samples
+    counts once. Each sample gets one more unit with a deviation of 1, since records that all agree do not prove that
+    the next one will. Student's t has one degree of freedom less than the smaller sample has units.
 
     Examples
     --------
@@ -289,9 +288,9 @@ def change(
 
 
 def grown(changes: Sequence[MeanChange], tolerance: float = 0.0, level: float = LEVEL) -> list[MeanChange]:
-    """The changes with `adjusted` and `is_worse`: which of them grew by more than the tolerance beyond chance.
+    """Return the changes with `adjusted` and `is_worse`: which of them increased significantly beyond the tolerance.
 
-    The chance that any is called worse that is not is at most 1 − level, over all of them together.
+    The chance that any of them is wrongly called worse is at most 1 − level.
 
     Examples
     --------
@@ -310,7 +309,7 @@ def grown(changes: Sequence[MeanChange], tolerance: float = 0.0, level: float = 
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values: the smallest counts m times, the next m − 1 times and so on, none below one before it.
+    """Return Holm's adjusted p-values: the smallest times m, the next times m − 1 and so on, never decreasing.
 
     Examples
     --------
@@ -332,17 +331,17 @@ DRAWS = 500
 
 
 def difference_interval(differences: Floats, units: Codes | None = None) -> Interval:
-    """An interval for the mean of paired differences from −1 to 1; rows that share a unit are not independent.
+    """Return an interval for the mean of paired differences from −1 to 1; rows of one unit are not independent.
 
     With n_u records of unit u (one, or all of a person's), s_u the sum of their differences, n records of m units, and
     two more units of average size a = n/m that differ by ±a/√2:
 
         c ± t · sqrt( Σ (s_u − c·n_u)² + a²·(1 + 2c²) ) / (n + 2a)    with    c = Σ s_u / (n + 2a)
 
-    The two keep the interval from having no width where the records at hand do not differ at all; for yes/no values
-    of one record each this is the interval of Agresti and Min (2005). t is Student's quantile for m − 1 degrees of
-    freedom. One unit says nothing. `mean_interval` does not serve here: it takes no mean to vary less than that of as
-    many yes/no records, which differences do where two models mostly agree.
+    The two units give the interval a width even if all differences are 0; for yes/no values of one record each this is
+    the interval of Agresti and Min (2005). t is Student's quantile for m − 1 degrees of freedom. For a single unit the
+    interval is −1 to 1. `mean_interval` would be too wide: it assumes at least the variance of yes/no records, but
+    differences of similar models vary less.
 
     Examples
     --------
@@ -367,10 +366,10 @@ def difference_interval(differences: Floats, units: Codes | None = None) -> Inte
 def skill_intervals(
     losses: Sequence[Floats], base: Floats, raw: Floats, majority: Floats, units: Codes | None, random_state: int
 ) -> list[Interval]:
-    """Where the change of skill lies for each of several models, by resampling the same records for all of them.
+    """Return the interval of each model's change of skill, by resampling the same records for all models.
 
-    The change is Σ (base − loss) / Σ (majority − raw): of the share kept of the raw model's log-loss gain. Resampling
-    fewer than a hundred units (records, or persons) would give too narrow an interval: it is NaN there.
+    The change is Σ (base − loss) / Σ (majority − raw), in units of the raw model's log-loss gain. With fewer than a
+    hundred units (records or persons) the interval is NaN, since resampling would make it too narrow.
 
     Examples
     --------

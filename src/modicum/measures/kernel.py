@@ -1,4 +1,4 @@
-"""Whether a group of records may be released, from its counts alone: the rule that every search asks."""
+"""Decide from its counts whether a group of records may be released; every search uses this rule."""
 
 import numba
 import numpy as np
@@ -10,7 +10,7 @@ _ROUNDING = 1e-12
 
 @numba.njit(cache=True, nogil=True)
 def holds(counts, n, rule):  # type: ignore[no-untyped-def]
-    """Whether n records, of whom counts[v] have the sensitive value v, are diverse and close enough."""
+    """Return whether n records, of which counts[v] have the sensitive value v, are diverse and close enough."""
     diversity, l, c, distance, t, overall, parents, heights = rule
     if diversity and not _diverse(counts, n, diversity, l, c):
         return False
@@ -37,7 +37,7 @@ def _diverse(counts, n, kind, l, c):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _distance(counts, n, kind, overall, parents, heights):  # type: ignore[no-untyped-def]
-    """How far the group's distribution lies from that of all records (Li et al. 2007)."""
+    """Return the distance from the group's distribution to that of all records (Li et al. 2007)."""
     m = len(counts)
     total = 0.0
     if kind == EQUAL:

@@ -1,12 +1,12 @@
-"""Who stands out: people alone in what is seen of them, among the records and in a whole population.
+"""Count people who are unique in some columns, among the records and in a whole population.
 
-The sizes of the groups of equal records in the sample are taken for a draw from Pitman's partition model with
-0 ≤ α < 1 and θ > −α, fitted by maximum likelihood (Hoshino, Journal of Official Statistics 17(4), 2001). For n records
-in D groups of which group j has n_j,
+The group sizes of equal records in the sample are modelled as a draw from Pitman's partition model with 0 ≤ α < 1 and
+θ > −α, fitted by maximum likelihood (Hoshino, Journal of Official Statistics 17(4), 2001). For n records in D groups
+of sizes n_j,
 
     L = Π_{i=1}^{D−1} (θ + iα) / Π_{i=1}^{n−1} (θ + i) · Π_j Π_{i=1}^{n_j−1} (i − α),
 
-Given the sample, who is unique in it stays so among N people with chance
+Given the sample, a person who is unique in it is also unique among N people with chance
 
     s = Π_{i=n}^{N−1} (θ + α + i − 1) / (θ + i),
 
@@ -14,9 +14,10 @@ and each of the other N − n people is unique with chance
 
     q = (θ + αD) / (θ + N − 1) · Π_{i=n}^{N−2} (θ + α + i) / (θ + i),
 
-the chance of the last one to come to start a group. With u unique in the sample, u·s + (N − n)·q are expected in all.
-It is a rough figure: on the surveys this was tried on it was more often too high than too low, by up to a factor of
-four, and where few different records are possible at all by more. The interval, from resampling, does not cover that.
+the chance that the last of them starts a new group. With u unique people in the sample, the expected number is
+u·s + (N − n)·q. It is a rough estimate: on the surveys tested it was more often too high than too low, by up to a
+factor of four, and by more where few different records are possible. The interval, from resampling, does not cover
+this error.
 """
 
 from collections.abc import Sequence
@@ -39,16 +40,16 @@ _STARTS = ([0.0, 3.0], [-2.0, 5.0], [2.0, 1.0])
 
 @dataclass(frozen=True)
 class Uniqueness(PlainResult):
-    """How many people are expected to be unique in a population.
+    """The expected number of unique people in a population.
 
     Attributes
     ----------
     population : N
-    fraction : the share of it that the sample is
-    unique : how many of the N people are expected to share their record with nobody
-    interval : where 95% of the estimates lie when groups are drawn again with replacement; an error of the model is
-        not in it
-    of_sample : how many of the sample's records are expected to be unique among all N
+    fraction : the sample's share of the population
+    unique : the expected number of the N people who share their record with nobody
+    interval : the middle 95% of the estimates when groups are drawn again with replacement; it does not cover an error
+        of the model
+    of_sample : the expected number of the sample's records that are unique among all N
 
     Examples
     --------
@@ -66,7 +67,7 @@ class Uniqueness(PlainResult):
 
 
 def check_population(population: Any, people: int) -> None:
-    """Refuse a population smaller than its sample, or larger than any."""
+    """Refuse a population smaller than its sample or larger than 10¹²."""
     if (
         isinstance(population, bool)
         or not isinstance(population, int | np.integer)
@@ -79,13 +80,13 @@ def check_population(population: Any, people: int) -> None:
 
 
 def expected_uniques(sizes: Any, population: int, random_state: int = 0, *, possible: int | None = None) -> Uniqueness:
-    """The expected number of unique people in a population, from the group sizes in a sample of it.
+    """Estimate the number of unique people in a population, from the group sizes in a sample of it.
 
     Parameters
     ----------
-    sizes : how many people of the sample each group of equal records has
-    population : N, at least as many as the sample has
-    possible : how many different records there can be, where that is known; not more people than that can be unique
+    sizes : the number of people in each group of equal records of the sample
+    population : N, at least the number of people in the sample
+    possible : the number of different records that can exist, if known; it limits the number of unique people
 
     Examples
     --------
@@ -103,7 +104,7 @@ def expected_uniques(sizes: Any, population: int, random_state: int = 0, *, poss
 def estimate_uniques(
     counted: tuple[Ints, Ints], population: int, random_state: int, possible: int | None = None
 ) -> Uniqueness:
-    """The same from the sizes that occur and how many groups have each.
+    """Compute the same from the different group sizes and the number of groups of each size.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def estimate_uniques(
 
 
 def _compute_uniques(sizes: Ints, often: Ints, point: Floats, population: int) -> tuple[float, float]:
-    """How many of N people are unique, and how many of the sample's."""
+    """Return the expected number of unique people among all N, and among those in the sample."""
     from scipy.special import gammaln
 
     n, groups = int((sizes * often).sum()), int(often.sum())
@@ -150,12 +151,12 @@ def _compute_uniques(sizes: Ints, often: Ints, point: Floats, population: int) -
     )
     grown = gammaln(theta + alpha + last) - gammaln(theta + alpha + n) - gammaln(theta + last) + gammaln(theta + n)
     new = np.exp(np.log(theta + alpha * groups) - np.log(theta + last) + grown)
-    of_sample = alone * min(1.0, float(np.exp(stays)))  # a chance, though gammaln of large numbers cancels badly
+    of_sample = alone * min(1.0, float(np.exp(stays)))  # at most 1, whatever gammaln loses on large numbers
     return of_sample + (population - n) * float(new), of_sample
 
 
 def _fit_parameters(size: Ints, often: Ints, starts: Sequence[Any]) -> Floats:
-    """α and θ of the highest likelihood, as the free numbers of `_parameters`."""
+    """Fit α and θ by maximum likelihood; return them as the free numbers of `_parameters`."""
     from scipy.optimize import minimize
     from scipy.special import gammaln
 
@@ -173,33 +174,33 @@ def _fit_parameters(size: Ints, often: Ints, starts: Sequence[Any]) -> Floats:
 
 
 def _parameters(point: Floats) -> tuple[float, float]:
-    """α between 0 and 1 and θ + α > 0 from two free numbers."""
+    """Map two free numbers to α between 0 and 1 and θ with θ + α > 0."""
     alpha = float(np.clip(1 / (1 + np.exp(-np.clip(point[0], -30, 30))), 1e-6, 1 - 1e-9))
     return alpha, float(np.exp(np.clip(point[1], -20, 40))) - alpha + 1e-9
 
 
-# How many people share what is seen of them: who stands alone, and how often a record is linked to the right person.
+# Groups of people with equal records: how many people are alone, and how often a record is linked to the right person.
 #
-# The figures are those of an adversary who knows the columns of a person exactly and that the person is in the table.
+# The adversary knows a person's values in these columns exactly, and knows that the person is in the table.
 
 SIZES = ((1, 1), (2, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """The groups of records that are alike in some columns.
+    """The groups of records with equal values in some columns.
 
     Attributes
     ----------
-    columns : what is seen
-    records, people : how many there are; people are records where no column says whose a record is
-    groups, smallest, largest : how many groups, and the people in the smallest and in the largest
+    columns : the columns that the adversary sees
+    records, people : their numbers; without a person column each record is a person
+    groups, smallest, largest : the number of groups, and the people in the smallest and in the largest
     alone : share of records in a group of one person, with its interval
-    linked : expected share of records that are linked to the right person by picking one of the group, with its
-        interval; [Goldsteen22 equation (4)]
-    highest : the same of the smallest group: one over its people
+    linked : expected share of records that are linked to the right person by picking one of the group at random, with
+        its interval; [Goldsteen22 equation (4)]
+    highest : the chance to pick the right person in the smallest group, 1 / its people
     sizes : people in the group ("1", "2 to 4", …) → share of records
-    expected : how many would be alone in a whole population, where its size is known
+    expected : the expected unique people in a whole population, if its size is known
     """
 
     columns: tuple[str, ...]
@@ -224,7 +225,7 @@ def crowd(
     population: int | None = None,
     random_state: int = 0,
 ) -> Crowd:
-    """Count who is alike in these columns.
+    """Count the groups of records with equal values in these columns.
 
     Examples
     --------
