@@ -278,10 +278,10 @@ def test_an_order_or_a_hierarchy_that_lacks_a_value_is_refused_without_naming_it
     ("options", "words"),
     [
         ({"distance": "far"}, "'distance' parameter of t_closeness must be 'equal', 'ordered' or 'hierarchical'"),
-        ({"distance": "ordered"}, "'s' has no order of its own"),
+        ({"distance": "ordered"}, "'s' has no natural order"),
         ({"distance": "hierarchical"}, "needs the 'hierarchy' parameter"),
         ({"order": ["a", "b"], "hierarchy": {}}, "'order' or 'hierarchy', not both"),
-        ({"distance": "equal", "order": ["a", "b"]}, "'order' parameter of t_closeness is of no use"),
+        ({"distance": "equal", "order": ["a", "b"]}, "'order' parameter of t_closeness does not apply"),
         ({"hierarchy": {"a": "any", "b": ["any"]}}, "list of its ancestors"),
         ({"hierarchy": {"a": ["u", "any"], "b": ["u", "v", "any"]}}, "'u' under more than one ancestor"),
         ({"hierarchy": {"a": ["u", "u"], "b": ["any"]}}, "twice"),

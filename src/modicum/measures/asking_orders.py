@@ -1,13 +1,12 @@
-"""In which order a questionnaire had best ask: how many questions people get, and how much they tell [Goldsteen22
-§3.2].
+"""Orders of a questionnaire's questions: how many questions people get, and how much they disclose [Goldsteen22 §3.2].
 
-What is asked next, and how finely, depends on which attributes were answered and on the record, not on the order of
-the answers. So the cost of an order is a sum of steps (attributes answered so far, next attribute), and the best order
-is a shortest path over sets of attributes.
+Whether and how finely an attribute is asked depends on the record and on the attributes answered so far, not on the
+order of the answers. So the cost of an order is a sum of steps (attributes answered so far, next attribute), and the
+best order is a shortest path over sets of attributes.
 
-**Which records.** All, equal ones together; of more than 2,000 different ones a sample of 2,000 records stands for
-them. **What is told.** NCP as in `modicum.measures.information_loss`, with two conventions of its own: of a number the
-widths of all ranges that a choice names are summed, and an attribute that is not asked counts 1.
+**Records.** All, equal ones together; more than 2,000 different ones are represented by a sample of 2,000 records.
+**Disclosure.** NCP as in `modicum.measures.information_loss`, with two differences: for a number, the widths of all
+ranges of a choice are summed, and an attribute that is not asked counts 1.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,46 +26,46 @@ from modicum.table.estimator_input import attribute_weights
 from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.typing import Codes, Floats, Mask
 
-# One question after others: how often it is asked, and how much its answer tells (for `asking_orders`).
+# One question after others: how often it is asked, and how much its answer discloses.
 
 _MOST_RECORDS = 2_000
-_MOST_STEPS = 25_000  # kept in memory, at most 8 kB each
+_MOST_STEPS = 25_000  # steps in memory, at most 8 kB each
 
 Asked = frozenset[int]
 
 
 @dataclass(frozen=True)
 class Node:
-    """After some attributes were answered.
+    """The state after some attributes were answered.
 
-    `ids` says which records have come to the same (-1: nothing more is asked of them); the others are by attribute:
-    the choice each record would make, the share of records it is asked of, and the mean NCP of what they would tell.
+    Records with the same `ids` are in the same situation (-1: no further question). The other fields are by attribute:
+    the choice that each record would make, the share of records that are asked, and the mean NCP of their answers.
     """
 
     ids: Codes
-    told: dict[int, npt.NDArray[np.int32]]
+    choices: dict[int, npt.NDArray[np.int32]]
     asked: dict[int, float]
     lost: dict[int, float]
 
 
 class Steps:
-    """All records that differ, and every set of attributes that was looked at."""
+    """The different records, and a cache of the sets of attributes visited so far."""
 
     def __init__(
         self, questionnaire: Questionnaire, X: Any, sensitivity: Mapping[str, float] | None, random_state: int
     ) -> None:
         if not isinstance(questionnaire, Questionnaire):
-            raise ParameterError(f"Orders are those of a questionnaire. Got {type(questionnaire).__name__} instead.")
+            raise ParameterError(f"An order needs a questionnaire. Got {type(questionnaire).__name__} instead.")
         self.cells, whole = questionnaire.cells, questionnaire.equivalence
         frame = as_frame(X, self.cells.names)
         if not len(frame):
-            raise DataError("The data has no rows, so that nothing can be measured.")
+            raise DataError("The data has no rows; give at least one record.")
         weights = amounts(sensitivity, "sensitivity", self.cells.names)
         if not any(weights.values()):
             raise ParameterError("The 'sensitivity' parameter must give at least one attribute a number above 0.")
         self.shares = list(attribute_weights(self.cells.names, weights).values())
         kept = {a for a, name in enumerate(self.cells.names) if name in self.cells.kept}
-        # Codes that are equivalent from the start are taken together; `places` leads from each code to its class.
+        # Merge codes that are equivalent from the start; `places` maps each code to its class.
         firsts = {a: found[0] for a, found in whole.classes(whole.boxes).items()}
         own = {a: np.unique(first) for a, first in firsts.items()}
         self.places = {a: np.searchsorted(own[a], first) for a, first in firsts.items()}
@@ -87,7 +86,7 @@ class Steps:
         self._nodes: dict[Asked, Node] = {}
 
     def measure(self, places: Sequence[int]) -> tuple[dict[str, float], float]:
-        """For an order, the share of records that each attribute is asked of, and the NCP of what is told in all."""
+        """Return for an order the share of records that are asked each attribute, and the NCP of all answers."""
         asked, lost, done = dict.fromkeys(self.cells.kept, 1.0), dict(self.kept_losses), self.first
         for a in places:
             node = self.node(done)
@@ -97,10 +96,10 @@ class Steps:
         return asked, float(sum(share * lost.get(attribute, 1.0) for attribute, share in pairs))
 
     def node(self, done: Asked) -> Node:
-        """Where records stand after these attributes."""
+        """Return the state after these attributes were answered."""
         if done not in self._nodes:
             node = self._make_node(done, self._ids(done))
-            if sum(len(known.told) for known in self._nodes.values()) > _MOST_STEPS:
+            if sum(len(known.choices) for known in self._nodes.values()) > _MOST_STEPS:
                 self._nodes.clear()
             self._nodes[done] = node
         return self._nodes[done]
@@ -111,42 +110,42 @@ class Steps:
         before = [(done - {a}, a) for a in done - self.first]
         parent, a = next((each for each in before if each[0] in self._nodes), before[0])
         node = self.node(parent)
-        ids, going_on = node.ids.copy(), node.ids >= 0
-        ids[going_on] = group_rows(np.column_stack([node.ids, node.told[a]])[going_on])
+        ids, active = node.ids.copy(), node.ids >= 0
+        ids[active] = group_rows(np.column_stack([node.ids, node.choices[a]])[active])
         return ids
 
     def _make_node(self, done: Asked, ids: Codes) -> Node:
-        going_on = np.flatnonzero(ids >= 0)
-        ones = going_on[first_rows(ids[going_on])]  # one record for each id
+        active = np.flatnonzero(ids >= 0)
+        ones = active[first_rows(ids[active])]  # one record for each id
         reached = np.ones((len(ones), self.cells.n_cells), dtype=bool)
         for b in done:
             reached &= self.alike.boxes[b].T[self.codes[ones, b]]
         rows = sparse.csr_array(reached).astype(float)
         boxes = {b: box for b, box in self.alike.boxes.items() if b not in done}
-        told, asked, lost = {}, {}, {}
+        choices, asked, lost = {}, {}, {}
         undecided = np.zeros(len(ones), dtype=bool)
         for a, classes in self.alike.classes(boxes, rows).items():
             differ: Mask = np.any(classes > 0, axis=1)
             undecided |= differ
-            told[a] = np.zeros(len(ids), dtype=np.int32)
-            told[a][going_on] = classes[ids[going_on], self.codes[going_on, a]]
-            of = going_on[differ[ids[going_on]]]
-            asked[a] = float(self.weights[of].sum())
-            lost[a] = 1 - asked[a] + self._lost(a, classes, ids[of], told[a][of], self.weights[of])
+            choices[a] = np.zeros(len(ids), dtype=np.int32)
+            choices[a][active] = classes[ids[active], self.codes[active, a]]
+            at = active[differ[ids[active]]]  # the records that are asked
+            asked[a] = float(self.weights[at].sum())
+            lost[a] = 1 - asked[a] + self._sum_ncp(a, classes, ids[at], choices[a][at], self.weights[at])
         ids = ids.copy()
-        ids[going_on] = np.where(undecided[ids[going_on]], ids[going_on], -1)
-        return Node(ids, told, asked, lost)
+        ids[active] = np.where(undecided[ids[active]], ids[active], -1)
+        return Node(ids, choices, asked, lost)
 
-    def _lost(self, a: int, classes: Codes, ids: Codes, told: npt.NDArray[np.int32], weights: Floats) -> float:
-        """NCP of what these records tell, summed by weight."""
-        cases = group_rows(np.column_stack([ids, told]))
+    def _sum_ncp(self, a: int, classes: Codes, ids: Codes, choices: npt.NDArray[np.int32], weights: Floats) -> float:
+        """Return the weighted sum of the NCP of these records' choices."""
+        cases = group_rows(np.column_stack([ids, choices]))
         ones = first_rows(cases)
-        sets = classes[ids[ones]] == told[ones][:, None]
+        sets = classes[ids[ones]] == choices[ones][:, None]
         return float(self.losses[a](sets[:, self.places[a]]) @ np.bincount(cases, weights=weights))
 
 
 def _distinct(codes: Codes, random_state: int) -> tuple[Codes, Floats]:
-    """The different rows and the share of each; a sample where there are too many."""
+    """Return the different rows and the share of each; a sample if there are too many."""
     groups = group_rows(codes)
     weights = np.bincount(groups) / len(groups)
     if len(weights) > _MOST_RECORDS:
@@ -155,7 +154,7 @@ def _distinct(codes: Codes, random_state: int) -> tuple[Codes, Floats]:
 
 
 def _losses(partition: AnyPartition, frame: Any) -> Callable[[Mask], Floats]:
-    """NCP of sets of codes, a row each."""
+    """Return a function that computes the NCP of sets of codes, one set per row."""
     series = column(frame, partition.name)
     if isinstance(partition, Groups):
         return _category_losses(partition, bool((texts(series)[0] < 0).any()))
@@ -186,12 +185,12 @@ def _category_losses(partition: Groups, has_missing: bool) -> Callable[[Mask], F
 
 
 def amounts(given: Mapping[str, float] | None, what: str, names: Sequence[str]) -> dict[str, float]:
-    """One finite number ≥ 0 for each attribute, 1 where none is given."""
+    """Return a finite number ≥ 0 for each attribute, by default 1."""
     if given is not None and not isinstance(given, Mapping):
         raise ParameterError(f"The {what!r} parameter must map names to numbers. Got {type(given).__name__} instead.")
     for name, amount in (given or {}).items():
         if name not in names:
-            raise ParameterError(f"The {what!r} parameter names {name!r}, which the cells do not have.")
+            raise ParameterError(f"The {what!r} parameter names {name!r}, which is not an attribute of the cells.")
         if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < np.inf:
             raise ParameterError(f"The {what!r} parameter must give {name!r} a number ≥ 0.")
     return {name: float((given or {}).get(name, 1.0)) for name in names}
@@ -199,24 +198,25 @@ def amounts(given: Mapping[str, float] | None, what: str, names: Sequence[str]) 
 
 # The orders
 
-_WIDTH = 252  # sets of attributes in view at a time: all of them, for up to 10 attributes
-_WORK = 1_000_000  # beyond 8 attributes the width, times their number squared, times cells, stays below it
+_WIDTH = 252  # sets of attributes followed at a time: all of them, for up to 10 attributes
+_WORK = 1_000_000  # limit of width × attributes² × cells for more than 8 attributes
 
 Cost = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Order:
-    """What an order of questions comes to, as a mean over records.
+    """An order of questions and its costs, as means over records.
 
     Attributes
     ----------
-    name : what it was made for
+    name : the goal of the order
     attributes : the order; None for the mean over random ones
-    questions : how many questions are asked
-    ncp : how little is told: 1 is nothing, 0 everything; attributes count by their sensitivity
-    asked : attribute → the share of records that it is asked of
-    proven : whether it is certain that no other order of these records does better in what it was made for
+    questions : the number of questions per record
+    ncp : the detail that stays hidden: 1 means nothing is disclosed, 0 everything; attributes count by their
+        sensitivity
+    asked : attribute → the share of records that are asked it
+    proven : whether no other order can do better in its goal on these records
 
     Examples
     --------
@@ -236,7 +236,7 @@ class Order:
     proven: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the same as plain data."""
         return asdict(self)
 
 
@@ -248,18 +248,18 @@ def measure_order(
     sensitivity: Mapping[str, float] | None = None,
     random_state: int = 0,
 ) -> Order:
-    """What one order of questions comes to.
+    """Measure one order of questions.
 
     Parameters
     ----------
     questionnaire : Questionnaire
     X : frame
         Records with their full values.
-    attributes : names, the first to be asked first
-        One that is not named comes last; those that are kept in full come first in any case, for they are asked of
-        everyone and can only make the others coarser.
-    sensitivity : attribute → how much it counts in NCP; 1 by default
-    random_state : seed of the sample, where there are too many different records
+    attributes : names in the order of the questions
+        Attributes that are not named come last. Those kept in full always come first: everyone is asked them, and
+        their answers can only make the other questions coarser.
+    sensitivity : attribute → its weight in the NCP; 1 by default
+    random_state : seed of the sample, if there are too many different records
 
     Examples
     --------
@@ -274,7 +274,7 @@ def measure_order(
     """
     steps = Steps(questionnaire, X, sensitivity, random_state)
     if isinstance(attributes, str) or not set(attributes) <= set(questionnaire.cells.names):
-        raise ParameterError("The 'attributes' parameter must be a list of names that the cells have.")
+        raise ParameterError("The 'attributes' parameter must be a list of names of the cells' attributes.")
     places = [questionnaire.cells.names.index(name) for name in dict.fromkeys(attributes)]
     return _order(
         steps, "as given", [*(a for a in places if a in steps.free), *(a for a in steps.free if a not in places)]
@@ -290,22 +290,22 @@ def compare_orders(
     random_orders: int = 20,
     random_state: int = 0,
 ) -> list[Order]:
-    """Four orders side by side: fewest questions, least told, cheapest first, and random.
+    """Compare four orders: fewest questions, least told, cheapest first, and random.
 
-    The first two are the best of all orders for up to 8 attributes. For more, some sets of attributes are followed, the
-    fewer the more attributes and cells there are (a beam search with a bound on what must still come, greedy in the
-    end), and `proven` says whether the order found is the best nevertheless. It may take a minute for 50 attributes. Of
-    orders that ask equally few questions the first is the one that tells least, and the second the other way round.
+    The first two are the best of all orders for up to 8 attributes. For more, a beam search with a lower bound follows
+    only some sets of attributes, fewer for more attributes and cells; `proven` says whether its result is certainly the
+    best. It may take a minute for 50 attributes. Of orders with equally few questions the first discloses least, and
+    vice versa.
 
     Parameters
     ----------
     questionnaire : Questionnaire
     X : frame
         Records with their full values.
-    cost : attribute → what it costs the organisation to ask; 1 by default, equal costs in the artifact's order
-    sensitivity : attribute → how much it counts in what is told; 1 by default
-    random_orders : of how many orders 'random' is the mean
-    random_state : seed of the random orders, and of the sample where there are too many different records
+    cost : attribute → the organisation's cost of asking it; 1 by default, equal costs in the artifact's order
+    sensitivity : attribute → its weight in the NCP; 1 by default
+    random_orders : the number of orders whose mean is 'random'
+    random_state : seed of the random orders, and of the sample if there are too many different records
 
     Examples
     --------
@@ -329,16 +329,16 @@ def compare_orders(
     random = np.random.default_rng(random_state)
     drawn = [_order(steps, "random", random.permutation(steps.free).tolist()) for _ in range(random_orders)]
     return [
-        _best("fewest questions", steps, lambda asked, told: (asked, told)),
-        _best("least told", steps, lambda asked, told: (told, asked)),
+        _best("fewest questions", steps, lambda questions, disclosed: (questions, disclosed)),
+        _best("least told", steps, lambda questions, disclosed: (disclosed, questions)),
         _order(steps, "cheapest first", sorted(steps.free, key=lambda a: costs[names[a]])),
         _mean(drawn),
     ]
 
 
 def _order(steps: Steps, name: str, places: Sequence[int], proven: bool = False) -> Order:
-    asked, told = steps.measure(places)
-    return Order(name, tuple(asked), sum(asked.values()), told, asked, proven)
+    asked, ncp = steps.measure(places)
+    return Order(name, tuple(asked), sum(asked.values()), ncp, asked, proven)
 
 
 def _mean(orders: Sequence[Order]) -> Order:
@@ -351,14 +351,14 @@ def _mean(orders: Sequence[Order]) -> Order:
 
 
 def _best(name: str, steps: Steps, cost: Callable[[float, float], Cost]) -> Order:
-    """The order of least cost, from one number of attributes asked to the next; most promising sets first."""
+    """Find the order of least cost by beam search, adding one attribute at a time to the most promising sets."""
 
     def step(done: Asked, a: int) -> Cost:
         node = steps.node(done)
         return cost(node.asked[a], steps.shares[a] * (1 - node.lost[a]))
 
     everything = steps.first | set(steps.free)
-    # Answers before a question only make it coarser, so that it costs least after all others.
+    # Earlier answers only make a question coarser, so it costs least after all others.
     least = {a: step(everything - {a}, a)[0] for a in steps.free}
     many = len(steps.free)
     width = _WIDTH if many <= 8 else max(1, min(_WIDTH, _WORK // (many**2 * steps.cells.n_cells)))

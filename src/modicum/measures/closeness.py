@@ -1,16 +1,16 @@
-"""How far a group's sensitive values may be from the whole table's: t-closeness (Li, Li and Venkatasubramanian 2007).
+"""t-closeness: the distance of a group's sensitive values to the whole table's (Li, Li and Venkatasubramanian 2007).
 
 The distance is the least work that turns one distribution into the other, for one of three distances between values:
 
-- **equal**: any two values are 1 apart, which makes it the total variation ½ Σ|p − q|;
-- **ordered**: values are as far apart as their places among the m that occur, over m − 1, which makes it
+- **equal**: any two values have distance 1. The result is the total variation ½ Σ|p − q|;
+- **ordered**: the difference of the values' places among the m that occur, over m − 1. The result is
   Σ|cumulative difference| / (m − 1);
 - **hierarchical**: height of the nearest common ancestor over the height H of the tree. The paper adds, for each inner
-  node N, height(N)/H · min(surplus, deficit) of its children. As min(a, b) = ½ (a + b − |a − b|), that is the same as
-  ½ Σ |p(C) − q(C)| · (height of C's parent − height of C)/H over all nodes C below the root, which is what is computed.
+  node N, height(N)/H · min(surplus, deficit) of its children. As min(a, b) = ½ (a + b − |a − b|), this equals
+  ½ Σ |p(C) − q(C)| · (height of C's parent − height of C)/H over all nodes C below the root, which is computed here.
 
-Leaves of a tree may lie at different depths: the height of a node is the longest way down from it to a value, of height
-0. Where chains of ancestors end in different tops, one root stands above them. A value without ancestors, and missing,
+Leaves of a tree may lie at different depths: the height of a node is its longest path down to a value, which has height
+0. If chains of ancestors end in different nodes, a root is added above them. A value without ancestors, and missing,
 are children of the root.
 """
 
@@ -29,19 +29,18 @@ from modicum.table.schema import Attribute
 from modicum.table.values import canonical
 from modicum.typing import Floats, Ints
 
-# A hierarchy of values as arrays: the nodes above each value, and how much a difference at each node weighs.
+# A hierarchy of values as arrays: the nodes above each value, and the weight of a difference at each node.
 
 _ROOT = -1
 
 
 @dataclass(frozen=True)
 class ValueTree:
-    """Nodes below the root: first the values (missing the last of them), then those above them.
+    """Nodes below the root: first the values (missing is the last of them), then their ancestors.
 
     Attributes
     ----------
-    ancestors : for each step up, the node that stands there above each value; -1 from the root on. The first step is
-        the value itself.
+    ancestors : for each step up, the node above each value; -1 from the root on. The first step is the value itself.
     weight : for each node, ½ (height of its parent − its own height) / height of the tree
     """
 
@@ -50,12 +49,12 @@ class ValueTree:
 
     @staticmethod
     def flat(values: int) -> "ValueTree":
-        """All values right below the root: any two are equally far apart."""
+        """Put all values directly below the root, so that any two have the same distance."""
         return ValueTree((np.arange(values),), np.full(values, 0.5))
 
 
 def build_tree(hierarchy: Mapping[Any, Sequence[str]], words: Sequence[str], name: str) -> ValueTree:
-    """The tree above these values, and missing, of a hierarchy that maps each value to its ancestors, nearest first.
+    """Build the tree above these values and missing; `hierarchy` maps each value to its ancestors, nearest first.
 
     Examples
     --------
@@ -70,7 +69,7 @@ def build_tree(hierarchy: Mapping[Any, Sequence[str]], words: Sequence[str], nam
     if lacking:
         raise DataError(f"The 'hierarchy' parameter lacks {lacking:,} of the values of the column {name!r}.")
     tops = {chain[-1] for chain in chains.values() if chain}
-    if len(tops) == 1:  # the one top is the root itself
+    if len(tops) == 1:  # this node is the root
         chains = {value: chain[:-1] for value, chain in chains.items()}
     parent = _parents(chains.values())
     height = _heights(chains.values())
@@ -93,7 +92,7 @@ def _chain(above: Any) -> tuple[str, ...]:
 
 
 def _parents(chains: Any) -> dict[str, str | None]:
-    """The node above each node; None is the root. A node has one parent, which also rules out circles."""
+    """Map each node to its parent; None is the root. Since a node has one parent, there are no cycles."""
     parent: dict[str, str | None] = {}
     for chain in chains:
         for node, up in itertools.zip_longest(chain, chain[1:]):
@@ -114,7 +113,7 @@ def _heights(chains: Any) -> dict[str, int]:
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 
-_DIGITS = 9  # sums of shares miss a round figure by a little, and t = 0.5 must be met by half
+_DIGITS = 9  # removes rounding errors of sums of shares: a distance of one half must meet t = 0.5
 
 
 def t_closeness(
@@ -126,21 +125,21 @@ def t_closeness(
     order: Sequence[Any] | None = None,
     hierarchy: Mapping[Any, Sequence[str]] | None = None,
 ) -> float:
-    """The largest distance between a group's distribution of sensitive values and the whole table's (to nine decimals).
+    """Return the largest distance from a group's distribution of sensitive values to the table's, to nine decimals.
 
     Parameters
     ----------
     frame : frame
-        What is released. Of a table in an engine the combinations of quasi-identifiers and sensitive value are counted
-        there and brought together, of which there may be two million.
-    quasi_identifiers : names of columns. Missing values are alike.
-    sensitive : the name of another column. Missing is a value of its own: the last of an order, a branch of its own of
-        a hierarchy.
-    distance : "equal", "ordered" or "hierarchical"; by default ordered for numbers, dates and categories that have an
-        order, hierarchical where a hierarchy is given, else equal.
-    order : the values of a category from first to last. Those that do not occur do not count.
-    hierarchy : value → its ancestors, nearest first, as in `Attribute.hierarchy`. It counts as it is given, also
-        values that do not occur.
+        The released records. A table in an engine is counted there; its combinations of quasi-identifiers and
+        sensitive value are fetched, at most two million.
+    quasi_identifiers : names of columns. Missing values are equal to each other.
+    sensitive : the name of another column. Missing counts as one more value: the last of an order, or a child of the
+        root of a hierarchy.
+    distance : "equal", "ordered" or "hierarchical"; by default hierarchical if a hierarchy is given, ordered for
+        numbers, dates and categories with an order, else equal.
+    order : the values of a category from first to last. Values that do not occur do not count.
+    hierarchy : value → its ancestors, nearest first, as in `Attribute.hierarchy`. Values that do not occur count for
+        the heights.
 
     Examples
     --------
@@ -177,16 +176,16 @@ def _distance(distance: str | None, order: Any, hierarchy: Any, attribute: Attri
     kind = distance or natural
     for parameter, given, needed in (("order", order, "ordered"), ("hierarchy", hierarchy, "hierarchical")):
         if given is not None and kind != needed:
-            raise ParameterError(f"The '{parameter}' parameter of t_closeness is of no use to the distance {kind!r}.")
+            raise ParameterError(f"The '{parameter}' parameter of t_closeness does not apply to the distance {kind!r}.")
     if kind == "hierarchical" and hierarchy is None:
         raise ParameterError("The hierarchical distance of t_closeness needs the 'hierarchy' parameter.")
     if kind == "ordered" and order is None and not attribute.has_order:
-        raise ParameterError(f"The column {attribute.name!r} has no order of its own; give the 'order' parameter.")
+        raise ParameterError(f"The column {attribute.name!r} has no natural order; give the 'order' parameter.")
     return kind
 
 
 def _places(column: Any, order: Sequence[Any] | None, attribute: Attribute) -> Ints:
-    """Each record's place in the order of the values that occur; -1 is missing."""
+    """Return each record's place in the order of the values that occur; -1 is missing."""
     if order is None and not attribute.is_category:
         return _by_size(column, attribute)
     listed = attribute.domain if order is None else order
@@ -200,7 +199,7 @@ def _places(column: Any, order: Sequence[Any] | None, attribute: Attribute) -> I
 
 
 def _by_size(column: Any, attribute: Attribute) -> Ints:
-    exact = column.dtype.is_integer() and not column.null_count()  # beyond 2**53 floats would merge values
+    exact = column.dtype.is_integer() and not column.null_count()  # floats would merge integers beyond 2**53
     values = column.to_numpy() if exact else numbers(column, attribute)
     present = ~np.isnan(values)
     places = np.full(len(values), -1, dtype=np.int64)
@@ -213,7 +212,7 @@ def _furthest(distances: Floats) -> float:
 
 
 def _tree_distances(found: Held, tree: ValueTree) -> Floats:
-    """The work of each group: as if it had none of the nodes, then put right for those that it has."""
+    """Return the work of each group: first as if it had none of the nodes, then corrected for those that it has."""
     n, nodes = int(found.sizes.sum()), len(tree.weight)
     whole = np.zeros(nodes)
     keys, counts = [], []
@@ -230,10 +229,10 @@ def _tree_distances(found: Held, tree: ValueTree) -> Floats:
 
 
 def _compute_ordered_distances(found: Held) -> Floats:
-    """Σ|cumulative difference| / (m − 1) for each group.
+    """Return Σ|cumulative difference| / (m − 1) for each group.
 
-    A group's cumulative share is constant between two of its values, and the whole table's grows: each such stretch is
-    cut where the one passes the other, and both parts are differences of running sums.
+    Between two of a group's values its cumulative share is constant, while the whole table's increases. Each such
+    stretch is cut where they cross; both parts are differences of running sums.
     """
     totals = found.totals[:-1] if not found.totals[-1] else found.totals  # no missing values
     m = len(totals)

@@ -1,7 +1,7 @@
-"""What every group of a release must have: at least k records, and sensitive values that are diverse and close.
+"""Requirements on every group of a release: at least k records, and diverse and close sensitive values.
 
-A search asks `Requirement.rule` (through `holds`) before it splits a group. What it then releases is
-measured once more by `k_anonymity`, `l_diversity` and `t_closeness`, which share no code with it.
+A search checks `Requirement.rule` (with `holds`) before it splits a group. The release is then measured again by
+`k_anonymity`, `l_diversity` and `t_closeness`, which share no code with the rule.
 """
 
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ class Requirement:
     k : the fewest records (or persons) of a group
     l : ℓ-diversity (Machanavajjhala et al. 2007), or None: the fewest distinct sensitive values ("distinct"), entropy
         of at least ln ℓ ("entropy"), or r₁ < c (r_ℓ + … + r_m) for the counts r₁ ≥ r₂ ≥ … ("recursive")
-    t : t-closeness (Li et al. 2007), or None: the farthest that a group's distribution of sensitive values may lie from
-        that of all records
+    t : t-closeness (Li et al. 2007), or None: the largest allowed distance from a group's distribution of sensitive
+        values to that of all records
     overall : the share of each sensitive value among all records
-    parents, heights : for the hierarchical distance, each node's parent (-1 for the root, which is last; values come
-        first) and its height as a share of the root's
+    parents, heights : for the hierarchical distance, each node's parent (-1 for the root) and its height as a share of
+        the root's; values come first, the root last
 
     Examples
     --------
@@ -55,19 +55,19 @@ class Requirement:
 
     @property
     def is_plain(self) -> bool:
-        """Whether only the number of records counts."""
+        """Whether only the number of records matters."""
         return self.l is None and self.t is None
 
     @property
     def rule(self) -> tuple[Any, ...]:
-        """The conditions on sensitive values as the kernel takes them."""
+        """The conditions on sensitive values in the kernel's form."""
         diversity = 0 if self.l is None else 1 + DIVERSITIES.index(self.diversity)
         distance = 0 if self.t is None else 1 + DISTANCES.index(self.distance)
         limits = (diversity, float(self.l or 0), float(self.c), distance, float(self.t or 0))
         return (*limits, self.overall, self.parents, self.heights)
 
     def is_met_by(self, counts: npt.NDArray[Any]) -> bool:
-        """Whether a group with these counts of sensitive values may be released."""
+        """Return whether a group with these counts of sensitive values may be released."""
         from modicum.measures.kernel import holds  # deferred: the compiler takes a second to import
 
         n = int(counts.sum())
@@ -78,15 +78,15 @@ PLAIN = Requirement(k=1)
 
 
 def hierarchy_arrays(chains: Sequence[Sequence[str]], values: Sequence[Sequence[str]]) -> tuple[Codes, Floats]:
-    """Parents and heights of the tree that ancestors make; the values come first, the root last.
+    """Return parents and heights of the tree that the ancestors form; the values come first, the root last.
 
     Parameters
     ----------
-    chains : the ancestors of every value that there could be, nearest first
-    values : the ancestors of the values that occur; one without any hangs from the root
+    chains : the ancestors of every possible value, nearest first
+    values : the ancestors of the values that occur; a value without ancestors is a child of the root
 
-    A node's height is the longest way down to a value, as a share of the root's. Where all chains end in one top, that
-    is the root.
+    A node's height is its longest path down to a value, as a share of the root's. If all chains end in the same node,
+    that is the root.
 
     Examples
     --------
@@ -107,8 +107,8 @@ def hierarchy_arrays(chains: Sequence[Sequence[str]], values: Sequence[Sequence[
     parents = np.full(last + 1, last, dtype=np.int64)
     parents[last] = -1
     for i, chain in [*enumerate(values), *((-1, chain) for chain in chains)]:
-        way = [i] * (i >= 0) + [place[name] for name in chain if name in place]
-        parents[way[:-1]] = way[1:]
+        path = [i] * (i >= 0) + [place[name] for name in chain if name in place]
+        parents[path[:-1]] = path[1:]
     heights = np.array([0] * len(values) + [height[name] for name in ordered] + [0], dtype=np.float64)
     heights[last] = 1 + heights.max()
     return parents, heights / heights[last]

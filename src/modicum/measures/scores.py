@@ -1,4 +1,4 @@
-"""How good predictions are: error, log-loss, AUC, Matthews' correlation; records may count several times."""
+"""Quality of predictions: error, log-loss, AUC and Matthews' correlation, with intervals."""
 
 from functools import cached_property
 from typing import Any
@@ -9,11 +9,11 @@ import numpy.typing as npt
 from modicum.measures.intervals import ENOUGH_UNITS, LEVEL, Interval, Resampling, mean_interval, share_interval
 from modicum.typing import Codes, Floats, Mask
 
-_FLOOR = 1e-6  # a class given no chance at all costs this much, not infinity
+_FLOOR = 1e-6  # a chance of 0 counts as this, so that the loss stays finite
 
 
 class Predictions:
-    """One model's chances on the test records, prepared so that scores of a resample are quick."""
+    """One model's chances on the test records, prepared for fast scores of many resamples."""
 
     def __init__(self, chances: Floats, y: Codes) -> None:
         rows = np.arange(len(y))
@@ -28,26 +28,26 @@ class Predictions:
         return [_Ranking(self._chances[:, c], self._y == c) for c in _find_rankable_classes(self._chances, self._y)]
 
     def error(self, draws: Any = None) -> float:
-        """Share of records whose most likely class is not theirs."""
+        """Return the share of records whose most likely class is wrong."""
         return float(np.average(self.wrong, weights=draws))
 
     def log_loss(self, draws: Any = None) -> float:
-        """Mean of -ln(chance given to the true class); chances count as at least one in a million."""
+        """Return the mean of -ln(chance of the true class); chances count as at least one in a million."""
         return float(np.average(self.loss, weights=draws))
 
     def auc(self, draws: Any = None) -> float:
-        """Area under the ROC curve; with several classes the mean over one class against the rest."""
-        found = [ranking.auc(draws) for ranking in self._ranks]
-        return float(np.mean(found)) if found else float("nan")
+        """Return the area under the ROC curve; for several classes the mean over each class against the rest."""
+        areas = [ranking.auc(draws) for ranking in self._ranks]
+        return float(np.mean(areas)) if areas else float("nan")
 
 
 def compute_skill_kept(minimized: float, raw: float, majority: float) -> float:
-    """Skill kept: (L_majority − L_minimized) / (L_majority − L_raw)."""
+    """Return the skill kept: (L_majority − L_minimized) / (L_majority − L_raw)."""
     return (majority - minimized) / (majority - raw) if majority > raw else float("nan")
 
 
 def _find_rankable_classes(chances: Floats, y: Codes) -> list[int]:
-    """The classes with both members and others among the records; for two classes the second alone."""
+    """Return the classes that some but not all records have; of two classes only the second."""
     classes = [1] if chances.shape[1] == 2 else list(range(chances.shape[1]))
     return [c for c in classes if 0 < np.count_nonzero(y == c) < len(y)]
 
@@ -69,11 +69,11 @@ class _Ranking:
         return float((up * (below + down / 2)).sum() / (up.sum() * down.sum()))
 
 
-# Right and wrong guesses in one table: Matthews' correlation, its interval, and the cut of a score that suits it.
+# The confusion table: Matthews' correlation, its interval, and the score cut that maximizes it.
 
 
 def confusion(truth: Codes, guess: Codes, size: int, weights: npt.ArrayLike | None = None) -> Floats:
-    """How many records have each true value (row) and are guessed each value (column); `weights` counts them.
+    """Count the records by true value (row) and guessed value (column); `weights` are the records' counts.
 
     Examples
     --------
@@ -82,12 +82,12 @@ def confusion(truth: Codes, guess: Codes, size: int, weights: npt.ArrayLike | No
     >>> confusion(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
-    counted = None if weights is None else np.asarray(weights, dtype=np.float64)
-    return np.bincount(truth * size + guess, counted, size * size).astype(np.float64).reshape(size, size)
+    counts = None if weights is None else np.asarray(weights, dtype=np.float64)
+    return np.bincount(truth * size + guess, counts, size * size).astype(np.float64).reshape(size, size)
 
 
 def matthews(table: Floats) -> float:
-    """Matthews' correlation of truth and guess (Gorodkin 2004 for many values); 0 where either is constant.
+    """Return Matthews' correlation of truth and guess (Gorodkin 2004 for many values); 0 if either is constant.
 
     Examples
     --------
@@ -104,11 +104,11 @@ def matthews(table: Floats) -> float:
 def matthews_interval(
     truth: Codes, guess: Codes, size: int, units: Codes | None = None, random_state: int = 0
 ) -> Interval:
-    """The 95% interval of Matthews' correlation by resampling records, or whole units (one person's records).
+    """Return the 95% interval of Matthews' correlation, by resampling records or whole units (one person's records).
 
-    It has no width for a constant guess, which has a correlation of 0 with anything. Of fewer than 100 units it is
-    Fisher's for a correlation of as many pairs, since resampling a few gives too narrow an interval; and where every
-    guess is right, its low end is the one at which the accuracy has its own: 1 − (1 − accuracy) / (1 − frequency).
+    A constant guess has correlation 0 and an interval without width. With fewer than 100 units it is Fisher's interval
+    for as many pairs, since resampling would make it too narrow. If every guess is right, the low end follows from that
+    of the accuracy: 1 − (1 − accuracy) / (1 − frequency).
 
     Examples
     --------
@@ -133,7 +133,7 @@ def matthews_interval(
 
 
 def _fisher(value: float, n: int) -> Interval:
-    """Fisher's interval for the correlation of n pairs."""
+    """Return Fisher's interval for the correlation of n pairs."""
     from statistics import NormalDist
 
     if n < 5 or abs(value) >= 1:
@@ -143,9 +143,9 @@ def _fisher(value: float, n: int) -> Interval:
 
 
 def best_cut(scores: Floats, positive: Mask, weights: Floats) -> tuple[float, float]:
-    """The cut above which to say yes so that Matthews' correlation is highest, and that correlation.
+    """Return the score cut with the highest Matthews' correlation for guessing yes above it, and that correlation.
 
-    The cut lies midway between two neighbouring scores; where no cut is of any use it is infinite, at 0.
+    The cut lies midway between two neighbouring scores. Without a useful cut the result is infinity and 0.
 
     Examples
     --------
@@ -155,25 +155,25 @@ def best_cut(scores: Floats, positive: Mask, weights: Floats) -> tuple[float, fl
     (0.30000000000000004, 1.0)
     """
     order = np.argsort(-scores, kind="stable")
-    ranked, told = scores[order], weights[order]
-    last = np.flatnonzero(ranked[:-1] > ranked[1:])  # a cut never parts equal scores
-    said, right = np.cumsum(told)[last], np.cumsum(told * positive[order])[last]
-    n, true = float(told.sum()), float(told[positive[order]].sum())
-    spread = said * (n - said) * true * (n - true)
-    found = np.divide(
-        right * n - said * true, np.sqrt(np.maximum(spread, 0)), out=np.zeros(len(last)), where=spread > 0
+    ranked, counts = scores[order], weights[order]
+    last = np.flatnonzero(ranked[:-1] > ranked[1:])  # a cut never separates equal scores
+    guessed, right = np.cumsum(counts)[last], np.cumsum(counts * positive[order])[last]
+    n, true = float(counts.sum()), float(counts[positive[order]].sum())
+    spread = guessed * (n - guessed) * true * (n - true)
+    correlations = np.divide(
+        right * n - guessed * true, np.sqrt(np.maximum(spread, 0)), out=np.zeros(len(last)), where=spread > 0
     )
-    if not len(found) or found.max() <= 0:
+    if not len(correlations) or correlations.max() <= 0:
         return float("inf"), 0.0
-    at = int(found.argmax())
-    return float((ranked[last[at]] + ranked[last[at] + 1]) / 2), float(found[at])
+    at = int(correlations.argmax())
+    return float((ranked[last[at]] + ranked[last[at] + 1]) / 2), float(correlations[at])
 
 
-# How well scores tell two kinds of records apart: the area under the ROC curve, and its left end.
+# How well scores distinguish two kinds of records: the area under the ROC curve, and its left end.
 
 
 def auc(scores: npt.ArrayLike, positive: npt.ArrayLike) -> float:
-    """The chance that a positive record scores above another one; ties count half.
+    """Return the chance that a positive record scores above a negative one; ties count half.
 
     Examples
     --------
@@ -186,10 +186,10 @@ def auc(scores: npt.ArrayLike, positive: npt.ArrayLike) -> float:
 
 
 def auc_interval(scores: npt.ArrayLike, positive: npt.ArrayLike, units: Codes | None = None) -> Interval:
-    """The 95% interval of the AUC from DeLong's variance (1988); rows that share a unit are not independent.
+    """Return the 95% interval of the AUC from DeLong's variance (1988); rows of one unit are not independent.
 
-    It is Wilson's interval for the number of yes/no records whose share would vary as much as the AUC does, so that it
-    stays within 0 and 1 and keeps a width where no pair is out of order.
+    It is Wilson's interval for the number of yes/no records whose share would vary as much as the AUC. So it stays
+    within 0 and 1, and has a width even if all pairs are in order.
 
     Examples
     --------
@@ -215,11 +215,11 @@ def auc_interval(scores: npt.ArrayLike, positive: npt.ArrayLike, units: Codes | 
 
 
 def rate_at(scores: npt.ArrayLike, positive: npt.ArrayLike, false_rate: float, draws: Any = None) -> float:
-    """The share of positive records that are found when `false_rate` of the others are taken for positive.
+    """Return the share of positive records above the score that `false_rate` of the negative records reach.
 
-    Positive records count down to the last of these others, not down to the next one, which fresh records would often
-    exceed. Of records that tie there as many are taken, at random, as the rate allows: a straight line between two
-    points of the ROC curve. `draws` says how often each record counts, for resampling.
+    The threshold is the score of the last of these negative records, not of the next one, which fresh records would
+    often exceed. Of tied records a random part counts, as many as the rate allows: a straight line between two points
+    of the ROC curve. `draws` is how often each record counts, for resampling.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def rate_at(scores: npt.ArrayLike, positive: npt.ArrayLike, false_rate: float, d
     found = np.append(0.0, np.cumsum(np.bincount(place, weights=counted * positive)))
     wrong = np.append(0.0, np.cumsum(np.bincount(place, weights=counted * ~positive)))
     wrong, found = wrong / max(wrong[-1], 1), found / max(found[-1], 1)
-    reached = int(np.searchsorted(wrong, false_rate - 1e-12, side="left"))  # the first point that has the rate
+    reached = int(np.searchsorted(wrong, false_rate - 1e-12, side="left"))  # the first point with this rate
     if reached == 0:
         return float(found[0])
     part = (false_rate - wrong[reached - 1]) / (wrong[reached] - wrong[reached - 1])
@@ -249,7 +249,7 @@ def rate_interval(
     units: Codes | None = None,
     random_state: int = 0,
 ) -> Interval:
-    """The 95% interval of `rate_at`: by resampling, as the threshold is in doubt, too; no narrower than Wilson's.
+    """Return the 95% interval of `rate_at` by resampling, since the threshold varies too; at least as wide as Wilson's.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def rate_interval(
 
 
 def share_of(values: Mask, chosen: Mask, units: Codes | None = None) -> tuple[float, Interval]:
-    """The share of the chosen records that are so, with its interval; NaN, from 0 to 1, where none is chosen.
+    """Return the share of true values among the chosen records, with its interval; NaN and 0 to 1 if none is chosen.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def share_of(values: Mask, chosen: Mask, units: Codes | None = None) -> tuple[fl
 
 
 def renumber_units(units: Codes | None, rows: Codes | Mask) -> Codes | None:
-    """The units of some rows, numbered from 0 without gaps as intervals want them; None where there are none.
+    """Renumber the units of some rows from 0 without gaps, as intervals need them; None without units.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def renumber_units(units: Codes | None, rows: Codes | Mask) -> Codes | None:
 
 
 def _placements(scores: Floats, positive: Mask) -> tuple[Floats, Floats]:
-    """For each positive record the share of others below it, for each other the share of positive ones above it."""
+    """Return the share of negatives below each positive record, and the share of positives above each negative one."""
     ones, zeros = scores[positive], scores[~positive]
     return _share_below(ones, np.sort(zeros)), 1 - _share_below(zeros, np.sort(ones))
 
