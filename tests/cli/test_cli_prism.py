@@ -58,7 +58,7 @@ def test_without_predictors_no_label_can_be_counted_from_the_objective():
     [
         (["--label", "nothing", "--sensitive", "ill"], "'nothing' is not in the file"),
         (["--label", "label", "--sensitive", "nothing"], "'nothing'"),
-        (["--label", "label"], "Say which attribute is sensitive"),
+        (["--label", "label"], "No attribute is sensitive: name one with"),
         (["--label", "label", "--sensitive", "label"], "both --label and --sensitive"),
         (["--label", "label", "--sensitive", "ill", "--critical", "plague"], "'ill'"),
         (["--label", "age", "--sensitive", "ill"], "'age' is a number with many values"),

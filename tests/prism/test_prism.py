@@ -284,14 +284,14 @@ def test_a_label_that_is_the_sensitive_attribute_is_refused(data):
     X, _ = data
     with pytest.raises(ParameterError, match="label 'ill' is the sensitive attribute"):
         md.PrismClassifier("ill", progress=False).fit(X, X["ill"])
-    with pytest.raises(DataError, match="tells the sensitive attribute 'ill'"):
+    with pytest.raises(DataError, match="reveals the sensitive attribute 'ill'"):
         md.PrismClassifier("ill", progress=False).fit(X, (X["ill"] == "ill").rename("sick"))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"sensitive": None}, "Say which attribute is sensitive"),
+        ({"sensitive": None}, "No attribute is sensitive: name one with"),
         ({"sensitive": "nowhere"}, "'nowhere'"),
         ({"sensitive": 3}, "'sensitive' parameter"),
         ({"sensitive": "flat"}, "'flat'"),
@@ -325,7 +325,7 @@ def test_bad_labels_get_one_sentence(data):
             model.fit(X, numbers)
     with pytest.raises(DataError, match="missing"):
         model.fit(X, y.where(y == "good", None))
-    with pytest.raises(DataError, match="no attribute with more than one value"):
+    with pytest.raises(DataError, match="no attribute has more than one value"):
         model.fit(X[["flat", "ill"]], y)
     with pytest.raises(DataError, match="infinity"):
         model.fit(X.assign(age=np.inf), y)

@@ -1,4 +1,4 @@
-"""What PriSM's models share: correlations first, then the best attributes among those that are allowed."""
+"""The base class of PriSM's models: find correlations, then train on the best attributes that are allowed."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import label_values
 from modicum.typing import Floats
 
-# A second look at what was chosen, by code that did not choose it: constraints (5) to (8) of [Barbato25 Figure 5].
+# An independent check of the chosen attributes: constraints (5) to (8) of [Barbato25 Figure 5].
 
 _ROUNDING = 1e-6
 
@@ -44,13 +44,13 @@ def check_chosen(
     most: int | None,
     box: float,
 ) -> None:
-    """Refuse a model that breaks what it promises.
+    """Refuse a model that breaks a constraint.
 
     Parameters
     ----------
-    design, found : the attributes there were, and the model that was trained
+    design, found : the available attributes, and the trained model
     sensitive : columns that may not be used
-    correlated : sets of attributes of which none may be used whole
+    correlated : sets of attributes that may not be used completely
     most : how many attributes may be used
     box : the largest coefficient
     """
@@ -70,7 +70,7 @@ def check_chosen(
     elif np.abs(found.coefficients).max(initial=0.0) > box * (1 + _ROUNDING):
         broken = "a coefficient lies outside the box"
     if broken is not None:
-        raise ModicumError(f"The model breaks what it promises: {broken}. This is an error in modicum; please tell us.")
+        raise ModicumError(f"The model breaks a constraint: {broken}. This is an error in modicum; please report it.")
 
 
 # The models
@@ -80,7 +80,7 @@ _HUGE = 1e12
 
 @dataclass(frozen=True)
 class PrismTask:
-    """The records of a fit: what may be chosen, what is predicted, and what each row counts."""
+    """The records of a fit: attributes to choose from, the label, and the weight of each row."""
 
     discovery: Discovery
     design: Design
@@ -92,7 +92,7 @@ class PrismTask:
 
 @dataclass(frozen=True)
 class PreparedTask:
-    """What training needs: the records, a trainer that remembers what it solved, and what may not be chosen."""
+    """The input of training: the records, a trainer that remembers its solutions, and the forbidden sets."""
 
     task: PrismTask
     trainer: Trainer
@@ -100,9 +100,9 @@ class PreparedTask:
 
 
 class LinearModel(BaseEstimator):
-    """The common parent of PriSM's models: reading the data, training on the best attributes, and their values later.
+    """The base class of PriSM's models: read the data, train on the best attributes, compute scores.
 
-    A subclass says what is to be reached (`_targets`), and may be held to fewer constraints (`_forbidden`, `_train`).
+    A subclass defines the targets (`_targets`) and may relax constraints (`_forbidden`, `_train`).
     """
 
     _loss = "hinge"
@@ -158,23 +158,23 @@ class LinearModel(BaseEstimator):
         Parameters
         ----------
         X : pandas or polars frame, or array
-            The records with the sensitive attribute among their columns (an array's are called x0, x1, …); it is used
-            to find what reveals it, never to predict.
+            The records, including the sensitive attribute. It is used to find what reveals it, never to predict. The
+            columns of an array are called x0, x1, …
         y : array-like
             The label to predict.
         sample_weight : array-like of int, optional
-            How many records each row stands for.
+            How many records each row represents.
         """
         self._keep(self._prepare(X, y, sample_weight))
         return self
 
     def fit_path(self, X: Any, y: Any, max_predictors: Iterable[int], sample_weight: Any = None) -> list[Any]:
-        """A fitted model for each of these numbers of predictors; what does not depend on them is done once.
+        """Fit one model for each number of predictors; correlations are searched only once.
 
         Parameters
         ----------
-        X, y, sample_weight : as of `fit`
-        max_predictors : numbers, of which each model has its own
+        X, y, sample_weight : as in `fit`
+        max_predictors : one number for each model
         """
         if not isinstance(max_predictors, Iterable):
             raise ParameterError(f"The 'max_predictors' parameter of a path must be a list. Got {max_predictors!r}.")
@@ -191,7 +191,7 @@ class LinearModel(BaseEstimator):
         return models
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> PreparedTask:
-        """All that is done before attributes are chosen."""
+        """Do everything that comes before attributes are chosen."""
         self._check_parameters()
         task = self._task(X, y, sample_weight)
         targets = self._targets(task)
@@ -200,7 +200,7 @@ class LinearModel(BaseEstimator):
         return PreparedTask(task, Trainer(problem), self._forbidden(task))
 
     def _forbidden(self, task: PrismTask) -> list[tuple[int, ...]]:
-        """The sets of attributes that may not be chosen whole: constraint (8) of [Barbato25 Figure 5]."""
+        """Return the sets of attributes that may not be chosen completely: constraint (8) of [Barbato25 Figure 5]."""
         self.correlations_ = task.discovery.search(
             self.threshold, self.max_size, self.known, self.correction, self.progress
         )
@@ -211,12 +211,12 @@ class LinearModel(BaseEstimator):
             raise DataError(
                 f"Every attribute correlates with {format_names(self.sensitive_)} by itself "
                 f"({format_names(attributes, 20)}): no classifier can exist. Raise the threshold "
-                f"({self.threshold:g}), lower p_value, or take back a set that is known to correlate."
+                f"({self.threshold:g}), lower p_value, or remove a set from 'known'."
             )
         if self.max_feasible_predictors_ < min(self.max_predictors, len(attributes)):
             warnings.warn(
-                f"At most {self.max_feasible_predictors_} of {len(attributes)} attributes can be used without one of "
-                f"the correlated sets; max_predictors={self.max_predictors} allows no more.",
+                f"At most {self.max_feasible_predictors_} of {len(attributes)} attributes can be used without "
+                f"completing a correlated set, fewer than max_predictors={self.max_predictors}.",
                 stacklevel=4,
             )
         return forbidden
@@ -227,10 +227,10 @@ class LinearModel(BaseEstimator):
         )
 
     def _targets(self, task: PrismTask) -> Floats:
-        raise ParameterError(f"{type(self).__name__} does not say what it predicts.")
+        raise ParameterError(f"{type(self).__name__} does not define what it predicts.")
 
     def _cost(self, task: PrismTask) -> Any:
-        """What a record's error costs, by its class."""
+        """The cost of an error on each record, by class."""
         return 1.0
 
     def _check_parameters(self) -> None:
@@ -248,8 +248,8 @@ class LinearModel(BaseEstimator):
         self._columns = list(frame.columns)
         if len(frame) < 2 or len(frame.columns) < 2:
             raise DataError(
-                f"Training needs at least 2 records, and an attribute besides the sensitive one; there are n_samples = "
-                f"{len(frame)} and n_features = {len(frame.columns)}."
+                f"Training needs at least 2 records and an attribute other than the sensitive one. The data has "
+                f"n_samples = {len(frame)} and n_features = {len(frame.columns)}."
             )
         schema = schema_of(self, frame)
         values = self._values(y, len(frame))
@@ -262,7 +262,8 @@ class LinearModel(BaseEstimator):
         for name in (label, schema.label):
             if name in self.sensitive_:
                 raise ParameterError(
-                    f"The label {name!r} is the sensitive attribute itself; predicting it is what is to be prevented."
+                    f"The label {name!r} is the sensitive attribute itself, which must not be predicted. Choose "
+                    "another label."
                 )
         discovery = Discovery(
             frame,
@@ -282,13 +283,13 @@ class LinearModel(BaseEstimator):
         design = Design.fit(frame, schema, discovery.attributes, counts)
         if not design.attributes:
             raise DataError(
-                f"Besides {format_names(self.sensitive_)} there is no attribute with more than one value to predict "
-                f"from (n_features = {len(frame.columns)})."
+                f"Nothing to predict from: apart from {format_names(self.sensitive_)}, no attribute has more than one "
+                f"value (n_features = {len(frame.columns)})."
             )
         classes = pd.factorize(values)[0]
         same = discovery.same_as(classes)
-        if same is not None and classes.max() + 1 < len(classes):  # values that nobody shares are the same as any such
-            raise DataError(f"The label {label or 'y'!r} tells the sensitive attribute {same!r} exactly.")
+        if same is not None and classes.max() + 1 < len(classes):  # two columns of unique values always match
+            raise DataError(f"The label {label or 'y'!r} reveals the sensitive attribute {same!r} exactly.")
         return PrismTask(discovery, design, design.encode(frame), label or "y", values, counts)
 
     def _values(self, y: Any, n: int) -> Any:
@@ -297,7 +298,7 @@ class LinearModel(BaseEstimator):
         return label_values(column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y, n)
 
     def _keep(self, prepared: PreparedTask) -> None:
-        """Train and keep what was learned, after code that did not learn it has looked at what was chosen."""
+        """Train, check the result, and store it."""
         task, found = prepared.task, self._train(prepared)
         check_chosen(
             task.design,
@@ -310,7 +311,7 @@ class LinearModel(BaseEstimator):
         if found.gap > self.tol:
             warnings.warn(
                 f"Training ended before the best choice was proven: the gap is {found.gap:.2g}, not {self.tol:.2g}. "
-                "Give it more time, or accept it with a larger 'tol'.",
+                "Raise 'time_limit', or accept the gap with a larger 'tol'.",
                 StoppedWarning,
                 stacklevel=4,
             )
@@ -327,7 +328,7 @@ class LinearModel(BaseEstimator):
         self._warn_of_all_together()
 
     def _warn_of_all_together(self) -> None:
-        """Sets above max_size are not searched; the one that was chosen is looked at all the same."""
+        """Warn if all predictors together correlate, when they are too many for the search (`max_size`)."""
         together = self.association_
         if not hasattr(self, "correlations_") or len(self.predictors_) <= self.max_size:
             return
@@ -345,11 +346,11 @@ class LinearModel(BaseEstimator):
         return self.max_predictors
 
     def _in_units_of_the_label(self) -> None:
-        """Nothing to do for classes."""
+        """Scale the coefficients back to the label's units; nothing to do for classes."""
 
     @property
     def needed_columns_(self) -> list[str]:
-        """The columns of the data that a prediction needs: those of the predictors."""
+        """The columns that a prediction needs: those of the predictors."""
         check_is_fitted(self)
         return [part.attribute.name for part in self._design.parts]
 
@@ -368,27 +369,26 @@ class LinearModel(BaseEstimator):
 
 
 def label_of(y: Any) -> str | None:
-    """What the label is called, where it says so: a series' name, or the column of a frame that has but one."""
+    """Return the label's name: that of a series, or the only column of a frame."""
     columns = getattr(y, "columns", None)
     name = getattr(y, "name", None) if columns is None else columns[0] if len(columns) == 1 else None
     return None if name is None else str(name)
 
 
 def sensitive_names(given: str | Iterable[str] | None, schema: Schema) -> list[str]:
-    """The sensitive attributes: those named, or the schema's."""
+    """Return the sensitive attributes, by default those of the schema."""
     named = schema.with_role("sensitive") if given is None else [given] if isinstance(given, str) else given
     if not isinstance(named, Iterable):
         raise ParameterError(f"The 'sensitive' parameter must be a name or a list of names. Got {given!r} instead.")
     found = list(dict.fromkeys(map(str, named)))
     if not found:
         raise ParameterError(
-            "Say which attribute is sensitive: name it with the 'sensitive' parameter, or give it that role in the "
-            "schema."
+            "No attribute is sensitive: name one with the 'sensitive' parameter, or give it that role in the schema."
         )
     return found
 
 
 def forbidden_units(sets: Sequence[Sequence[str]], attributes: Sequence[str]) -> list[tuple[int, ...]]:
-    """Sets of names as sets of places among the attributes; a set with one that cannot be chosen forbids nothing."""
+    """Convert sets of names to sets of positions; skip a set with an attribute that cannot be chosen anyway."""
     place = {name: i for i, name in enumerate(attributes)}
     return [tuple(place[name] for name in each) for each in sets if all(name in place for name in each)]

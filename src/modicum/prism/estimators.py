@@ -1,6 +1,6 @@
-"""PriSM's classifier [Barbato25 §4], the two it is compared with, its regressor, and what any other model may ask for.
+"""PriSM's classifier [Barbato25 §4], its two baselines, its regressor, and attribute selection for other models.
 
-The comparison is with a parsimonious and a plain classifier [Barbato25 §5.2]; the paper names regression (§2) and other
+The baselines are a parsimonious and a plain classifier [Barbato25 §5.2]. The paper names regression (§2) and other
 families of classifiers (§7) as extensions.
 """
 
@@ -21,29 +21,28 @@ from modicum.table.plain_data import PlainResult
 from modicum.table.targets import MAX_CLASSES, Labels
 from modicum.typing import Floats
 
-_NOTHING = 1e-6  # of the largest coefficient: less is rounding
+_NOTHING = 1e-6  # relative to the largest coefficient: smaller scores are rounding
 
 
 class PrismClassifier(ClassifierMixin, LinearModel):
     """A support vector machine that needs neither a sensitive attribute nor any attributes that reveal it.
 
-    First the sets of attributes that correlate with the sensitive one are found ([Barbato25 §3], see `correlations`).
-    Then the classifier is trained on the best attributes among those that hold none of these sets whole [Barbato25 §4]:
-    it minimizes ½‖w‖² + π Σ zᵢ over w, b and the attributes, with yᵢ(w·xᵢ − b) ≥ 1 − zᵢ and constraints (5) to (9) of
-    [Barbato25 Figure 5]; with several classes, the sum of that over one class against the rest, on one shared set of
-    attributes. The result is proven optimal, up to `optimality_gap_`.
+    First, it finds the sets of attributes that correlate with the sensitive one ([Barbato25 §3], see `correlations`).
+    Then it trains on the best attributes that contain none of these sets completely [Barbato25 §4]: it minimizes
+    ½‖w‖² + π Σ zᵢ over w, b and the attributes, with yᵢ(w·xᵢ − b) ≥ 1 − zᵢ and constraints (5) to (9) of
+    [Barbato25 Figure 5]. With several classes, it minimizes the sum over one class against the rest, on one shared set
+    of attributes. The result is proven optimal, up to `optimality_gap_`.
 
-    No set of up to `max_size` predictors correlates with the sensitive attribute, as `threshold` and `p_value` mean it
-    and as far as bins of numbers tell. Larger sets are not searched; what all predictors tell together is in
-    `association_`.
+    No set of up to `max_size` predictors correlates with the sensitive attribute, by `threshold` and `p_value` and with
+    numbers in bins. Larger sets are not searched; `association_` reports what all predictors together reveal.
 
     Parameters
     ----------
-    sensitive : name, or several
-        The attribute that must not be used, nor be revealed; the schema's where none is named. One-hot columns go
+    sensitive : name, or list of names
+        The attribute that must be neither used nor revealed; by default that of the schema. One-hot columns go
         together.
     critical_values : sequence, or mapping from names to sequences, optional
-        The values that must not be guessed; all where none is named.
+        The values that must not be guessed; by default all.
     max_predictors : int
         The most attributes a prediction may need.
     threshold : number from 0 to 1
@@ -51,34 +50,34 @@ class PrismClassifier(ClassifierMixin, LinearModel):
     encoding : "both", "single", "multiple" or "whole"
         Whether critical values are taken together, one by one, or both: see `correlations`.
     measure : "cramers_v", "bias_corrected", "pearson", "classifier" or callable
-        Of the strength of a correlation: see `correlations`.
+        The measure of a correlation's strength: see `correlations`.
     p_value : number from 0 to 1
-        A set correlates only where the chance of such a strength among independent attributes is at most this.
+        A set correlates only if independent attributes reach its strength with at most this probability.
     max_size : int
-        Of the sets that are searched.
+        The largest sets that are searched.
     known : sets of names
-        Sets that are known to reveal the sensitive attribute, whatever the data says.
+        Sets that are known to reveal the sensitive attribute, whatever the data shows.
     correction : "bonferroni" or "fdr", optional
-        Of the p-values, for how many sets are tested. It forbids fewer sets.
+        Correct the p-values for the number of sets tested. It forbids fewer sets.
     groups : "attribute", "column" or mapping from names to columns
-        Whether one-hot columns are one attribute, chosen whole (by default), or each column stands for itself.
+        Whether one-hot columns are one attribute, chosen together (the default), or each column is an attribute.
     bins : int
-        Into how many groups of equal frequency a number is cut where correlations are counted.
+        The number of bins of equal frequency into which a number is cut to count correlations.
     C : number
-        π, what an error of 1 costs, in the units of scaled columns: numbers have mean 0 and standard deviation 1,
+        π, the cost of an error of 1, in the units of scaled columns: numbers have mean 0 and standard deviation 1,
         categories are columns of 0 and 1.
     class_weight : "balanced" or mapping from labels to numbers, optional
-        By how much more the errors of a class cost; "balanced" makes all classes count the same, however rare.
+        How much more the errors of a class cost; "balanced" makes all classes count the same, however rare.
     box : number
         The largest coefficient of a scaled column.
     tol : number
-        How far the objective may be above what no choice can fall below, relative to it.
+        The largest relative gap between the objective and its proven lower bound.
     time_limit : seconds, optional
-        When to stop training; the best found is kept, with its gap.
+        When to stop training. The best model so far is kept, with its gap.
     schema : Schema, optional
         Kinds and roles of the columns.
     random_state : int
-        Of measures that draw at random; training draws nothing.
+        Seed of measures that draw at random; training draws nothing.
     progress : bool
         Show a bar on a terminal.
 
@@ -86,13 +85,15 @@ class PrismClassifier(ClassifierMixin, LinearModel):
     ----------
     predictors_ : the attributes that a prediction needs
     needed_columns_ : their columns in the data
-    coef_ : coefficients in original units; one row, with several classes one a class, and one column each of `columns_`
-    columns_ : what each coefficient multiplies: a number as it is (0 where it is missing), or 1 for the value it names
-    intercept_ : what is added; above 0 the second class is predicted, with several classes the one with the largest sum
+    coef_ : coefficients in original units; one row (with several classes one per class), one column for each of
+        `columns_`
+    columns_ : what each coefficient multiplies: a number (0 if missing), or 1 for the named value
+    intercept_ : added to the sum; a total above 0 predicts the second class, with several classes the largest total
+        wins
     correlations_ : the minimal correlated sets
-    max_feasible_predictors_ : how many attributes can be used without one of these sets
+    max_feasible_predictors_ : how many attributes can be used without completing one of these sets
     association_ : strength, p-value and strength by chance of the predictors together
-    objective_, bound_ : what was reached, and what no choice can fall below
+    objective_, bound_ : the objective reached, and its proven lower bound
     optimality_gap_ : (objective − bound) / objective
     sensitive_ : the sensitive attributes
     classes_ : the labels
@@ -112,18 +113,18 @@ class PrismClassifier(ClassifierMixin, LinearModel):
     """
 
     def decision_function(self, X: Any) -> Floats:
-        """w·x − b: above 0 for the second class; with several classes one column each.
+        """Return w·x − b: above 0 for the second class; with several classes one column each.
 
-        Steps are a millionth of the largest coefficient, so that records on the line have 0, whatever the rounding.
+        Scores are rounded to a millionth of the largest coefficient, so that records on the line have exactly 0.
         """
         scores = self._steps(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:
-        """The label of each record. A frame needs only the predictors' columns; an array is as wide as at fit.
+        """Predict the label of each record. A frame needs only the predictors' columns; an array is as wide as at fit.
 
-        A record on the line gets the label that was more frequent at fit; with several classes the first of those with
-        the largest sum.
+        A record on the line gets the label that was more frequent at fit; with several classes, the first with the
+        largest score.
         """
         scores = self._steps(X)
         if len(self.classes_) > 2:
@@ -137,7 +138,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         return np.round(scores / step) * step
 
     def _targets(self, task: PrismTask) -> Floats:
-        """One column of +1 and −1 for two classes, else one a class."""
+        """Return +1 and −1: one column for two classes, else one column per class."""
         self._refuse_numbers(task)
         labels = Labels.fit(task.values, name=task.label)
         self.classes_, codes = labels.classes, labels.encode(task.values)
@@ -152,9 +153,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         except ValueError:
             many = True
         if many:
-            raise DataError(
-                f"Unknown label type: {task.label!r} is a number with many values; PrismRegressor predicts numbers."
-            )
+            raise DataError(f"Unknown label type: {task.label!r} is a number with many values; use PrismRegressor.")
 
     def _cost(self, task: PrismTask) -> Any:
         if self.class_weight is None:
@@ -179,8 +178,8 @@ class PrismClassifier(ClassifierMixin, LinearModel):
 class Parsimony(PrismClassifier):
     """The best support vector machine on few attributes: PriSM without constraint (8), as [Barbato25 §5.2] compares it.
 
-    It leaves out the sensitive attribute, and has no eye on what the others reveal. Parameters and attributes are those
-    of `PrismClassifier`; `threshold`, `max_size`, `known` and `correction` do nothing here, and there are no
+    It leaves out the sensitive attribute and ignores what the others reveal. Parameters and attributes are those of
+    `PrismClassifier`; `threshold`, `max_size`, `known` and `correction` do nothing here, and there are no
     `correlations_` and no `max_feasible_predictors_`.
 
     Examples
@@ -198,10 +197,10 @@ class Parsimony(PrismClassifier):
 
 
 class LinearSVM(Parsimony):
-    """The plain support vector machine on all attributes but the sensitive one, as [Barbato25 §5.2] compares it.
+    """The plain support vector machine on all attributes except the sensitive one, as [Barbato25 §5.2] compares it.
 
-    These are (1) to (5) and (7) of [Barbato25 Figure 5]. It asks for every attribute, also those of no use, and is what
-    the other two are compared with. Parameters and attributes are those of `Parsimony`; `max_predictors`, `tol` and
+    It solves (1) to (5) and (7) of [Barbato25 Figure 5]. It asks for every attribute, even useless ones, and is the
+    baseline of the other two. Parameters and attributes are those of `Parsimony`; `max_predictors`, `tol` and
     `time_limit` do nothing here either.
 
     Examples
@@ -223,9 +222,10 @@ class LinearSVM(Parsimony):
 class PrismRegressor(RegressorMixin, LinearModel):
     """A linear regression that needs neither a sensitive attribute nor any attributes that reveal it.
 
-    It minimizes ½‖w‖² + π Σ ½(w·xᵢ − b − tᵢ)² under the constraints of `PrismClassifier`, with tᵢ the label with mean 0
-    and standard deviation 1, and is proven optimal in the same way. Parameters and attributes are those of
-    `PrismClassifier`, without `classes_` and `class_weight`; coefficients are in original units of both.
+    It minimizes ½‖w‖² + π Σ ½(w·xᵢ − b − tᵢ)² under the constraints of `PrismClassifier`, where tᵢ is the label scaled
+    to mean 0 and standard deviation 1. It is proven optimal in the same way. Parameters and attributes are those of
+    `PrismClassifier`, without `classes_` and `class_weight`; coefficients are in the original units of attributes and
+    label.
 
     Examples
     --------
@@ -242,7 +242,7 @@ class PrismRegressor(RegressorMixin, LinearModel):
     _loss = "squared"
 
     def predict(self, X: Any) -> Floats:
-        """The number predicted for each record. A frame needs only the predictors' columns."""
+        """Predict a number for each record. A frame needs only the predictors' columns."""
         return self._scores(X)[:, 0] * self._deviation + self._mean
 
     def _check_parameters(self) -> None:
@@ -252,7 +252,7 @@ class PrismRegressor(RegressorMixin, LinearModel):
 
     def _targets(self, task: PrismTask) -> Floats:
         if task.values.dtype.kind not in "iufb":
-            raise DataError(f"The label {task.label!r} is no number; PrismClassifier predicts classes.")
+            raise DataError(f"The label {task.label!r} is not a number. Use PrismClassifier to predict classes.")
         values = task.values.astype(np.float64)
         self._mean = float(np.average(values, weights=task.weights))
         self._deviation = float(np.sqrt(np.average((values - self._mean) ** 2, weights=task.weights)))
@@ -267,16 +267,16 @@ class PrismRegressor(RegressorMixin, LinearModel):
 
 @dataclass(frozen=True)
 class Selection(PlainResult):
-    """What to ask for.
+    """The attributes to ask for.
 
     Attributes
     ----------
     attributes : the chosen attributes
     columns : their columns in the data: `X[selection.columns]` is what another model may see
-    correlations : the minimal correlated sets, none of which is chosen whole
+    correlations : the minimal correlated sets, none of which is chosen completely
     association : strength, p-value and strength by chance of the chosen attributes together
-    max_feasible : how many attributes can be used without one of these sets
-    gap : of the proof that no other choice has a lower objective
+    max_feasible : how many attributes can be used without completing one of these sets
+    gap : the optimality gap, (objective − lower bound) / objective
 
     Examples
     --------
@@ -297,15 +297,15 @@ class Selection(PlainResult):
 
 
 def select(X: Any, y: Any, sensitive: Any = None, *, task: str = "classification", **settings: Any) -> Selection:
-    """The attributes that predict the label best among those that do not reveal the sensitive one, for any classifier.
+    """Select the attributes that predict the label best without revealing the sensitive one, for use in any model.
 
-    Best is by the linear model of PriSM, with its proof; a classifier that bends may find use in others as well. That
-    no set of up to `max_size` of them correlates holds whatever classifier sees them.
+    "Best" is judged by PriSM's linear model; a nonlinear model may find use in other attributes as well. No set of up
+    to `max_size` of the selected attributes correlates with the sensitive one, whatever model uses them.
 
     Parameters
     ----------
-    X, y : the records, with the sensitive attribute among their columns, and the label
-    sensitive : name, or several
+    X, y : the records, including the sensitive attribute, and the label
+    sensitive : name, or list of names
     task : "classification" or "regression"
     **settings : the other parameters of `PrismClassifier`
 

@@ -1,9 +1,9 @@
 """Cramér's V of attribute sets with the sensitive attribute, plain or corrected for bias.
 
 The strength is that of the set's joint values x. Against a binary λ it is sqrt(χ²/n); against a sensitive attribute
-with k values ("whole") it is sqrt(χ²/n / (min(cells, k) − 1)). Under independence E[χ²] = df · n/(n − 1) with
-df = (cells − 1)(k − 1), given how often each value occurs, which is the null value. The p-value is that of χ² among all
-ways in which the sensitive values could be dealt to the records, by a gamma distribution (see `null_chi2`).
+with k values ("whole") it is sqrt(χ²/n / (min(cells, k) − 1)). The null value comes from E[χ²] = df · n/(n − 1) under
+independence with given margins, with df = (cells − 1)(k − 1). The p-value is that of χ² over all ways to deal the
+sensitive values to the records, approximated by a gamma distribution (see `null_chi2`).
 """
 
 from collections.abc import Iterator
@@ -20,34 +20,34 @@ from modicum.prism.discovery.measure import Assessed, CountedSets, Sets, in_piec
 from modicum.table.codes import first_rows, group_rows
 from modicum.typing import Floats, Ints
 
-# What χ² of a table comes to by chance, however few records its cells hold.
+# The distribution of χ² by chance, however few records the cells of a table hold.
 #
-# With both margins given and the records of one dealt to the other by chance, mean and variance of χ² are known exactly
-# (J. B. S. Haldane, Biometrika 31, 1940; in this form R. B. Dawson, Biometrika 41, 1954): with N records and r values,
+# If records are dealt at random with both margins fixed, mean and variance of χ² are known exactly (J. B. S. Haldane,
+# Biometrika 31, 1940; in this form R. B. Dawson, Biometrika 41, 1954): with N records and r values,
 #
 #     mean = N/(N − 1) · (r₁ − 1)(r₂ − 1),
 #     variance = 2N/(N − 3) · (ν₁ − μ₁)(ν₂ − μ₂) + N²/(N − 1) · μ₁μ₂,
 #     ν = (N − r)(r − 1)/(N − 1),  μ = (N · Σ 1/n_i − r²)/(N − 2),
 #
-# ν and μ once for either margin. A gamma distribution with these two moments stands for χ²'s own: where the expected
-# counts are large, it is the usual χ² distribution; where they are small, the usual one is too narrow (a rare sensitive
-# value) or too wide (nearly as many cells as records).
+# with ν and μ for each margin. A gamma distribution with these two moments approximates that of χ². For large expected
+# counts, it is the usual χ² distribution; for small ones, the usual distribution is too narrow (a rare sensitive value)
+# or too wide (nearly as many cells as records).
 
-_NONE = 1e-9, 1e-15  # a variance below the mean times the first, or times the second and N, is rounding
+_NONE = 1e-9, 1e-15  # a variance below the first times the mean, or the second times the mean and N, is rounding
 
 
 @dataclass(frozen=True)
 class Null:
-    """The distribution of χ² by chance, for each of several tables: a gamma with this mean and shape.
+    """The distribution of χ² by chance for each of several tables: a gamma with this mean and shape.
 
-    An infinite shape says that χ² is the same whichever way the records are dealt.
+    An infinite shape means that χ² is the same however the records are dealt.
     """
 
     mean: Floats
     shape: Floats
 
     def compute_p_values(self, chi2: Floats) -> Floats:
-        """How likely chance reaches χ²: 1 where χ² cannot vary."""
+        """Return the probability of reaching χ² by chance; 1 if χ² cannot vary."""
         from scipy.special import gammaincc  # deferred: it takes long to import
 
         varies = np.isfinite(self.shape) & (self.mean > 0)
@@ -56,7 +56,7 @@ class Null:
         return np.where(varies, gammaincc(shape, shape * scaled), 1.0)
 
     def mean_excess(self) -> Floats:
-        """E[(χ² − mean)₊] = mean · (Q(shape + 1, shape) − Q(shape, shape)), Q the gamma function's upper tail."""
+        """Return E[(χ² − mean)₊] = mean · (Q(shape + 1, shape) − Q(shape, shape)); Q is the upper gamma function."""
         from scipy.special import gammaincc  # deferred: it takes long to import
 
         varies = np.isfinite(self.shape) & (self.mean > 0)
@@ -65,9 +65,9 @@ class Null:
 
 
 def null_chi2(n: int, cells: Ints, inverse: Floats, classes: int, class_inverse: float) -> Null:
-    """Of tables of `cells` joint values by as many classes; each `inverse` is Σ 1/records over a margin's values.
+    """Return χ²'s null distribution for tables of `cells` × `classes`; each `inverse` is Σ 1/records over a margin.
 
-    With three records or fewer the variance is taken as that of the χ² distribution.
+    With three records or fewer, the variance is that of the χ² distribution.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _margin(n: int, values: Ints, inverse: Floats | float) -> tuple[Floats, Floa
 
 # Cramér's V
 
-_VISITS = 30_000_000  # of rows, in a piece of work: a fraction of a second
+_VISITS = 30_000_000  # rows visited per piece of work: a fraction of a second
 
 
 class Association:
@@ -115,13 +115,13 @@ class Association:
         return in_pieces(partial(self._assess_piece, tables=tables), renamed, max(1, _VISITS // rows), title, progress)
 
     def _table(self, used: Ints, sensitive: SensitiveAttribute) -> "_Table":
-        """Only the columns that occur; rows that are equal in them become one."""
+        """Keep only the columns that occur, and merge rows that are equal in them."""
         codes = self._counted.attributes.codes[:, used]
         groups = group_rows(np.column_stack([codes, sensitive.classes.astype(codes.dtype)]))
         first = first_rows(groups)
         weights = np.bincount(groups, weights=self._counted.weights).astype(np.int64)
         sizes = self._counted.attributes.sizes[used]
-        narrow = np.uint16 if sizes.max() <= 2**16 else np.uint32  # two forms, each compiled once
+        narrow = np.uint16 if sizes.max() <= 2**16 else np.uint32  # two types only, each compiled once
         by_column = np.ascontiguousarray(codes[first].T, dtype=narrow)
         classes = sensitive.classes[first].astype(np.uint8)
         shares = np.bincount(classes, weights=weights, minlength=sensitive.size) / self._counted.records
@@ -145,7 +145,7 @@ class Association:
         return Assessed(strength, p_value, by_chance, cells)
 
     def _strength(self, phi: Floats, cells: Ints, values: int, n: int, null: Null) -> tuple[Floats, Floats, Floats]:
-        """Strength, p-value and null value from χ²/n."""
+        """Compute strength, p-value and null value from χ²/n."""
         p_value, expected = null.compute_p_values(phi * n), null.mean / n
         if self._corrected:
             width = np.minimum(_correct_width(cells, n), _correct_width(np.full(1, values), n))
@@ -156,7 +156,7 @@ class Association:
 
 @dataclass(frozen=True)
 class _Table:
-    """Distinct rows (by column) with how many records each stands for, and the share of each sensitive class."""
+    """Distinct rows (by column), their numbers of records, and the share of each sensitive class."""
 
     labels: tuple[Label, ...]
     codes: npt.NDArray[Any]
@@ -167,35 +167,35 @@ class _Table:
 
 
 def _correct_width(cells: Ints, n: int) -> Floats:
-    """Bergsma's number of values less one."""
+    """Bergsma's corrected number of values, minus one."""
     return cells - (cells - 1.0) ** 2 / max(n - 1, 1) - 1
 
 
 def _root(square: Floats, width: Floats) -> Floats:
-    """sqrt(square / width), 0 where there is but one value, at most 1."""
+    """Return sqrt(square / width), at most 1; 0 if there is only one value."""
     return np.sqrt(np.clip(np.divide(square, width, out=np.zeros(len(square)), where=width > 0), 0, 1))
 
 
-# How unevenly a sensitive attribute's classes lie over the joint values of many attribute sets (compiled).
+# How unevenly a sensitive attribute's classes are spread over the joint values of many attribute sets (compiled).
 #
-# Sets come in the order of their attributes, so that neighbours share all attributes but the last: the joint value of
-# the shared prefix is computed once, and each set costs one pass over the rows. A prefix's joint values are renumbered
-# once they are many, so that their number never exceeds that of the rows. Small tables of counts are kept side by side
-# for all extensions of a prefix; a large one is cleared where it was touched; where even that would take too much
-# memory, rows are sorted.
+# Sets are ordered by their attributes, so that neighbours share all attributes except the last: the joint value of this
+# prefix is computed once, and each set costs one pass over the rows. A prefix with many joint values is renumbered, so
+# that they never outnumber the rows. Small tables of counts are kept side by side for all extensions of a prefix. A
+# large table is cleared only where it was used. If even this would take too much memory, rows are sorted.
 
-FEW = 512  # joint values of a prefix that are not renumbered
-SMALL = 1 << 13  # counts of one set, and of sets that are counted side by side
-JOINT = 1 << 11  # counts of several extensions of a prefix together
-PLACES = 1 << 22  # counts of one set in memory; beyond them rows are sorted
+FEW = 512  # up to this many joint values of a prefix are not renumbered
+SMALL = 1 << 13  # most counts of sets that are counted side by side
+JOINT = 1 << 11  # most counts of several extensions of a prefix together
+PLACES = 1 << 22  # most counts of one set in memory; beyond this, rows are sorted
 
 
 @numba.njit(cache=True, nogil=True)
 def class_spreads(codes, sizes, classes, shares, weights, sets):  # type: ignore[no-untyped-def]
-    """For each set of columns Σ over joint values x of (n_xt − n_x·share_t)² / n_x, per class t; and how many x occur.
+    """Return three arrays for the sets of columns: the spread per class, the number of joint values, and Σ 1 / n_x.
 
-    Divided by n·share_t·(1 − share_t) it is χ²/n of the set against class t or not; divided by share_t and summed
-    over the classes it is χ² of the set against the classes themselves. Last, Σ over the joint values of 1 / n_x.
+    The spread of class t is Σ over joint values x of (n_xt − n_x·share_t)² / n_x. Divided by n·share_t·(1 − share_t),
+    it is χ²/n of the set against class t or not; divided by share_t and summed over the classes, it is χ² of the set
+    against the classes.
     """
     n, (m, c) = codes.shape[1], sets.shape
     keys, widths = np.zeros((c, n), np.int64), np.ones(c, np.int64)
@@ -217,7 +217,7 @@ def class_spreads(codes, sizes, classes, shares, weights, sets):  # type: ignore
 
 @numba.njit(cache=True, nogil=True)
 def _count_shared(sets, i):  # type: ignore[no-untyped-def]
-    """How many attributes, the last left aside, this set begins with as the set before it does."""
+    """Count the leading attributes, except the last, that this set shares with the previous one."""
     if i == 0:
         return 0
     j = 0
@@ -228,7 +228,7 @@ def _count_shared(sets, i):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _join(before, width, codes, column, size, key):  # type: ignore[no-untyped-def]
-    """One attribute more in the joint value; how many joint values there may be."""
+    """Add an attribute to the joint value; return how many joint values there may be."""
     for r in range(len(before)):
         key[r] = before[r] * size + np.int64(codes[column, r])
     places = width * size
@@ -258,7 +258,7 @@ def _renumber(key, places):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _extend(key, width, codes, sizes, classes, shares, weights, sets, first, end, room, spreads, cells):  # type: ignore[no-untyped-def]
-    """Fill in the sets first … end − 1, which differ in their last attribute; the room, grown where too small."""
+    """Fill in the sets first … end − 1, which differ in their last attribute; return `room`, enlarged if necessary."""
     last, n_classes = sets.shape[1] - 1, len(shares)
     i = first
     while i < end:
@@ -284,10 +284,10 @@ def _extend(key, width, codes, sizes, classes, shares, weights, sets, first, end
 
 @numba.njit(cache=True, nogil=True)
 def _count_small(key, width, codes, sizes, classes, weights, columns, n_classes, room):  # type: ignore[no-untyped-def]
-    """Counts of several sets side by side in `room`, which is clean.
+    """Count several sets side by side in `room`, which must be zero.
 
-    A few extensions are counted jointly and each set's counts are summed from theirs: adding to a count takes longer
-    than finding its place.
+    A few extensions are counted jointly, and each set's counts are sums of the joint ones: adding to a count takes
+    longer than finding its place.
     """
     first, start, owns, most = 0, 0, width * n_classes, min(JOINT, len(key))
     own = np.empty(len(key), np.uint32)
@@ -306,7 +306,7 @@ def _count_small(key, width, codes, sizes, classes, weights, columns, n_classes,
 
 @numba.njit(cache=True, nogil=True)
 def _count_joint(own, codes, weights, columns, sizes, joint):  # type: ignore[no-untyped-def]
-    """Column by column: the compiler then finds many rows' places at once."""
+    """Compute places column by column, so that the compiler handles many rows at once, then count."""
     place = own.copy()
     for column in columns:
         size, code = np.uint32(sizes[column]), codes[column]
@@ -318,10 +318,10 @@ def _count_joint(own, codes, weights, columns, sizes, joint):  # type: ignore[no
 
 @numba.njit(cache=True, nogil=True)
 def _sum_joint(joint, owns, sizes, room, start):  # type: ignore[no-untyped-def]
-    """Each extension's own counts from the joint ones, added to `room` from `start` on; where they end.
+    """Sum the joint counts to those of each extension, in `room` from `start` on; return where they end.
 
-    Joint counts lie by prefix value and class, then by the extensions in turn; a set's own lie by its extension's
-    code, class last.
+    Joint counts are ordered by prefix value and class, then by each extension in turn; a set's own counts are ordered
+    by its extension's code, class last.
     """
     outer, inner = 1, len(joint) // owns
     for size in sizes:
@@ -342,7 +342,7 @@ def _sum_joint(joint, owns, sizes, room, start):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _sum_small(width, sizes, shares, columns, room, spreads, cells):  # type: ignore[no-untyped-def]
-    """Sums over all places of each set's counts, which are clean again afterwards."""
+    """Sum over all places of each set's counts, and reset them to zero."""
     n_classes, at = len(shares), 0
     for e in range(len(columns)):
         for _ in range(width * sizes[columns[e]]):
@@ -352,7 +352,7 @@ def _sum_small(width, sizes, shares, columns, room, spreads, cells):  # type: ig
 
 @numba.njit(cache=True, nogil=True)
 def _add_cell(room, at, shares, spread):  # type: ignore[no-untyped-def]
-    """Add one joint value's part and clear its counts; whether it occurs."""
+    """Add one joint value's term and clear its counts; return 1 if it occurs, else 0."""
     total = np.int64(0)
     for t in range(len(shares)):
         total += room[at + t]
@@ -368,7 +368,7 @@ def _add_cell(room, at, shares, spread):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _count_large(key, codes, column, size, classes, shares, weights, room, spread):  # type: ignore[no-untyped-def]
-    """One set whose table is large: count all rows, then visit (and so clear) each joint value that a row has."""
+    """Count one set with a large table: count all rows, then visit and clear each joint value that occurs."""
     n_classes, cells = len(shares), 0
     for r in range(len(key)):
         room[(key[r] * size + np.int64(codes[column, r])) * n_classes + classes[r]] += weights[r]
@@ -381,7 +381,7 @@ def _count_large(key, codes, column, size, classes, shares, weights, room, sprea
 
 @numba.njit(cache=True, nogil=True)
 def _count_by_sorting(key, codes, column, size, classes, shares, weights, spread):  # type: ignore[no-untyped-def]
-    """One set whose table would be too large: rows in the order of their joint value, one small table at a time."""
+    """Count one set with too large a table: sort rows by their joint value and count one value at a time."""
     n, cells = len(key), 0
     full = np.empty(n, np.int64)
     for r in range(n):

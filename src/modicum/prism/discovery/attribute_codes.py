@@ -1,6 +1,6 @@
-"""Attributes as small integers: what may tell by joint values that can be counted, what is sensitive by its classes.
+"""Code attributes as small integers: candidates by their values, sensitive attributes by their classes.
 
-A number is cut into bins, missing is a value, and one-hot columns are taken together.
+Numbers are binned, missing is a value, and one-hot columns form one attribute.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,16 +23,15 @@ from modicum.table.targets import Target
 from modicum.table.values import canonical
 from modicum.typing import Floats, Ints, Mask
 
-# Bins of a number in which a frequent value stands alone, so that what it tells is seen.
+# Bins of a number, with a separate bin for each frequent value, so that its correlation is seen.
 
 
 def bin_starts(counts: Weights, bins: int) -> Mask:
-    """Where a bin begins among the distinct values, of which the counts are given in their order.
+    """Mark the distinct values at which a bin begins, given their counts in the order of the values.
 
-    Every value has its own bin where there are at most `bins` of them. Else each with at least 1/bins of the records
-    has, and the values between such ones are dealt into as many bins of about equal frequency as are left, but at
-    least one between each two. So there may be up to about twice as many bins as asked for, and there are at least two
-    wherever there are two values.
+    With at most `bins` values, every value has its own bin. Otherwise, each value of at least 1/bins of the records has
+    its own bin, and the values between them fill the remaining bins with about equal frequency, at least one bin
+    between each two. So there may be about twice as many bins as `bins`, and at least two if there are two values.
 
     Examples
     --------
@@ -56,7 +55,7 @@ def bin_starts(counts: Weights, bins: int) -> Mask:
 
 @dataclass(frozen=True)
 class CodedAttributes:
-    """A row of codes per record, a column per attribute; each attribute's codes run from 0 without gaps."""
+    """Codes with a row per record and a column per attribute; each attribute's codes run from 0 without gaps."""
 
     names: tuple[str, ...]
     codes: npt.NDArray[Any]
@@ -73,7 +72,7 @@ def code_attributes(
     bins: int = 10,
     weights: Weights | None = None,
 ) -> CodedAttributes:
-    """The attributes' codes; a number with more than `bins` values in bins (see `bin_starts`).
+    """Code the attributes; bin numbers with more than `bins` values (see `bin_starts`).
 
     Examples
     --------
@@ -112,15 +111,15 @@ def _bin_numbers(attribute: Attribute, values: Floats, bins: int, weights: Weigh
     return group_numbers(attribute, values, weights, lambda _, counts: bin_starts(counts, bins))
 
 
-# The sensitive attribute as classes of values, and the labels λ that correlations are sought with [Barbato25 §3.1].
+# The sensitive attribute as classes of values, and the labels λ that are tested for correlation [Barbato25 §3.1].
 #
-# The classes are the critical values, each alone, and all others together; every λ sets one class against the rest: a
-# critical value (multiple encoding), or the class of the others, since critical or not is the same contrast as not or
-# critical (single encoding).
+# The classes are the critical values, each alone, and all others together. Every λ compares one class with the rest: a
+# critical value (multiple encoding), or the class of the others, which is the same as all critical values against the
+# others (single encoding).
 
 MISSING, NONE = "(missing)", "(none)"
 ENCODINGS = ("single", "multiple", "both", "whole")
-FEW_NUMBERS = 20  # a number with at most so many values is taken by its values
+FEW_NUMBERS = 20  # a number with at most this many values is not binned
 MOST_VALUES = 200
 
 
@@ -155,23 +154,23 @@ def read_sensitive(
     bins: int,
     weights: Weights | None,
 ) -> SensitiveAttribute:
-    """The classes of one sensitive attribute and its labels."""
+    """Return the classes of one sensitive attribute and its labels."""
     codes, values, binned = _values(frame, schema, columns, bins, weights)
     if len(values) < 2:
         raise DataError(f"The sensitive attribute {name!r} has the same value in every record: nothing to protect.")
     named = None if critical is None else _critical(name, critical, values, binned)
-    classes, kept = (codes, values) if named is None else _merge_others(codes, values, named)
-    if len(kept) > MOST_VALUES:
+    classes, protected = (codes, values) if named is None else _merge_others(codes, values, named)
+    if len(protected) > MOST_VALUES:
         raise DataError(
-            f"The sensitive attribute {name!r} has {len(kept):,} values to protect, more than {MOST_VALUES}; name its "
-            "critical values, or group its values first."
+            f"The sensitive attribute {name!r} has {len(protected):,} values to protect, more than {MOST_VALUES}. "
+            "Name its critical values, or group its values first."
         )
-    labels = tuple(_labels(name, kept, encoding, None if named is None else len(named)))
-    return SensitiveAttribute(name, classes, len(kept), labels, named)
+    labels = tuple(_labels(name, protected, encoding, None if named is None else len(named)))
+    return SensitiveAttribute(name, classes, len(protected), labels, named)
 
 
 def _labels(name: str, values: Sequence[str], encoding: str, critical: int | None) -> Iterable[Label]:
-    """The labels for classes of which, where some are critical, those come first and the others' class last."""
+    """Return the labels for the classes; critical values come first, the class of the others last."""
     if encoding == "whole":
         return [Label(name, "whole", None, None)]
     each = [Label(name, "multiple", value, t) for t, value in enumerate(values[:critical])]
@@ -180,10 +179,9 @@ def _labels(name: str, values: Sequence[str], encoding: str, critical: int | Non
         return [Label(name, "single", None, 0)] if len(values) == 2 else each
     if encoding == "single" and not others:
         raise ParameterError(
-            f"All values of {name!r} are critical, so that taking them together leaves nothing to tell them from; use "
-            "encoding='multiple'."
+            f"All values of {name!r} are critical, so there is nothing to compare them with. Use encoding='multiple'."
         )
-    if len(values) == 2:  # one contrast, whichever way it is called
+    if len(values) == 2:  # both encodings make the same comparison
         return each[:1] if encoding == "multiple" or not others else [Label(name, "single", None, 1)]
     together = [Label(name, "single", None, critical)] if others else []
     return {"single": together, "multiple": each, "both": together + each}[encoding]
@@ -192,7 +190,7 @@ def _labels(name: str, values: Sequence[str], encoding: str, critical: int | Non
 def _values(
     frame: nw.DataFrame[Any], schema: Schema, columns: Sequence[str], bins: int, weights: Weights | None
 ) -> tuple[Ints, tuple[str, ...], bool]:
-    """Each record's value as a code, the values as texts, and whether they are bins of a number."""
+    """Return each record's value as a code, the values as text, and whether they are bins of a number."""
     if len(columns) > 1:
         return (*(_one_hot if is_one_hot(frame, columns) else _join_columns)(frame, columns), False)
     attribute, series = schema[columns[0]], column(frame, columns[0])
@@ -203,7 +201,7 @@ def _values(
 
 
 def _present(codes: Ints, words: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """Codes by the values' names, missing (-1) last."""
+    """Renumber codes by the values' names, missing (-1) last."""
     order = sorted(range(len(words)), key=words.__getitem__)
     rank = np.empty(len(words) + 1, dtype=np.int64)
     rank[[*order, -1]] = np.arange(len(words) + 1)
@@ -212,7 +210,7 @@ def _present(codes: Ints, words: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
 
 
 def _one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """The value whose column is 1, or none of them."""
+    """Return the value whose column is 1, or `NONE` if no column is."""
     codes = np.full(len(frame), len(columns), dtype=np.int64)
     for j, each in enumerate(columns):
         own, words = texts(column(frame, each))
@@ -223,7 +221,7 @@ def _one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tu
 
 
 def _join_columns(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """The joint value of columns that were declared to be one attribute."""
+    """Return the joint value of columns that were declared to be one attribute."""
     coded = [_present(*texts(column(frame, each))) for each in columns]
     codes = group_rows(np.column_stack([own for own, _ in coded]))
     first = first_rows(codes)
@@ -239,17 +237,17 @@ def _bins(attribute: Attribute, values: Floats, bins: int, weights: Weights | No
 def _critical(name: str, critical: Any, values: Sequence[str], binned: bool) -> tuple[str, ...]:
     if binned:
         raise ParameterError(
-            f"The sensitive attribute {name!r} is a number with more than {FEW_NUMBERS} values, so that none of them "
-            "can be critical; bin it first and name the critical bins."
+            f"The sensitive attribute {name!r} is a number with more than {FEW_NUMBERS} values, so none can be "
+            "critical. Bin it first and name the critical bins."
         )
     listed = [critical] if isinstance(critical, str) or not isinstance(critical, Iterable) else list(critical)
     named = tuple(dict.fromkeys(MISSING if _is_missing(value) else canonical(value) for value in listed))
     if not named:
-        raise ParameterError(f"The 'critical_values' parameter names no value of {name!r}; leave it out, or name one.")
+        raise ParameterError(f"The 'critical_values' parameter names no value of {name!r}. Name one, or omit it.")
     for value in named:
         if value not in values:
             raise ParameterError(
-                f"The 'critical_values' parameter names {value!r}, which no record has in the column {name!r}."
+                f"The 'critical_values' parameter names {value!r}, which does not occur in the column {name!r}."
             )
     return named
 
@@ -259,7 +257,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _merge_others(codes: Ints, values: Sequence[str], named: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """The critical values, in the order they were named, and all others as one class, the last, where there are any."""
+    """Merge all values that are not critical into one last class; critical values keep their given order."""
     position = {value: t for t, value in enumerate(named)}
     classes = np.array([position.get(value, len(named)) for value in values])[codes]
     others = ("(other)",) if any(value not in position for value in values) else ()
@@ -267,7 +265,7 @@ def _merge_others(codes: Ints, values: Sequence[str], named: Sequence[str]) -> t
 
 
 def critical_by_name(critical: Any, names: Mapping[str, str], sensitive: Sequence[str]) -> dict[str, object]:
-    """What is critical in each sensitive attribute, from a list (one attribute) or a mapping by name."""
+    """Return the critical values of each sensitive attribute, from a list (one attribute) or a mapping by name."""
     if critical is None:
         return {}
     if not isinstance(critical, Mapping):

@@ -1,4 +1,4 @@
-"""What was found to correlate with the sensitive attribute."""
+"""The correlations with the sensitive attribute."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,19 +13,19 @@ _SHOWN = 15  # sets in a printed table
 
 @dataclass(frozen=True)
 class Correlation(PlainResult):
-    """One set of attributes that tells about a sensitive attribute.
+    """One set of attributes that reveals a sensitive attribute.
 
     Attributes
     ----------
     attributes : the set, in the data's order
-    sensitive : what it tells about
+    sensitive : the sensitive attribute
     strength : the measure's value
-    p_value : how likely independent attributes would come to this strength; None where nobody asked
-    by_chance : the strength that independent attributes with as many joint values come to
+    p_value : the probability that independent attributes reach this strength; None if not computed
+    by_chance : the expected strength of independent attributes with as many joint values
     encoding : "single" (critical values together), "multiple" (one critical value), "whole" (all values at once), or
         "given" for a set that the data owner named
     value : the sensitive value, for "multiple"
-    cells : how many joint values of the set occur; None where the measure does not count them
+    cells : how many joint values of the set occur; None if the measure does not count them
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Correlation(PlainResult):
 
     @property
     def about(self) -> str:
-        """What it tells about: the sensitive attribute, with the value where it is one."""
+        """The sensitive attribute, with its value if the correlation is with a single value."""
         return self.sensitive if self.value is None else f"{self.sensitive} = {self.value}"
 
 
@@ -62,8 +62,8 @@ class Correlations(PlainResult, Sequence[Correlation]):
     found : the sets, each with its strength
     tested : how many sets of one attribute, of two, … were tested
     measure, threshold, p_value, max_size, encoding, correction : the settings of the search
-    records : how many records were counted
-    critical_values : sensitive attribute → the values named as critical; None where all are
+    records : the number of records
+    critical_values : sensitive attribute → its critical values; None if all are
 
     Examples
     --------
@@ -99,11 +99,11 @@ class Correlations(PlainResult, Sequence[Correlation]):
 
     @property
     def sets(self) -> list[tuple[str, ...]]:
-        """The sets alone."""
+        """The sets, without their strengths."""
         return [correlation.attributes for correlation in self.found]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per set."""
+        """Return a table with one row per set."""
         names = list(Correlation.__dataclass_fields__)
         return pd.DataFrame([asdict(correlation) for correlation in self.found], columns=names)
 

@@ -1,4 +1,4 @@
-"""The call that finds sensitive correlations in a table [Barbato25 §3], and its two steps for those who ask more."""
+"""Find sensitive correlations in a table [Barbato25 §3], in one call or in two steps."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from modicum.table.frames import as_frame, is_array
 from modicum.table.schema import Schema
 from modicum.typing import Codes
 
-MOST_RECORDS = 2**53  # whole numbers up to this one are exact in float64
+MOST_RECORDS = 2**53  # integers up to here are exact in float64
 MEASURES = ("cramers_v", "bias_corrected", "pearson", "classifier")
 
 
@@ -46,85 +46,82 @@ def correlations(
     random_state: int | None = 0,
     progress: bool = True,
 ) -> Correlations:
-    """The smallest sets of attributes that tell about a sensitive one [Barbato25 §3, Figure 4 and Theorem 1].
+    """Find the smallest sets of attributes that reveal a sensitive one [Barbato25 §3, Figure 4 and Theorem 1].
 
-    A set correlates where, with some label λ, its strength is at least `threshold` and its p-value at most `p_value`.
-    The search goes by levels: sets of one attribute first, then of two, and so on; a set is tested only if all its
-    subsets one smaller were tested and found not to correlate. So no set found contains another one.
+    A set correlates if, for some label λ, its strength is at least `threshold` and its p-value at most `p_value`. The
+    search goes by levels: sets of one attribute first, then of two, and so on. A set is tested only if all its subsets
+    one smaller were tested and do not correlate. So no result contains another one.
 
-    **When larger sets follow.** Cramér's V of the joint values against a binary λ can only grow as attributes join,
-    and so can the multiple R: by strength alone, every superset of a set that was found correlates too, and every set
-    up to `max_size` that correlates contains one that was found. A bias-corrected V, V against a many-valued attribute
-    (`encoding="whole"`), a classifier's accuracy and the p-value may fall again. With them the result still is exactly
-    what the search by levels reaches, the minimal sets of the predicate, but supersets of a found set are no longer
-    implied to correlate. To leave the p-value out, set it to 1.
+    **Supersets.** Cramér's V of the joint values against a binary λ can only grow when attributes join, and so can the
+    multiple R. By strength alone, every superset of a result therefore correlates too, and every correlating set up to
+    `max_size` contains a result. A bias-corrected V, V against a many-valued attribute (`encoding="whole"`), a
+    classifier's accuracy and the p-value may fall again. With them, the result is still exactly what the search by
+    levels finds, but supersets of a result need not correlate. To ignore the p-value, set it to 1.
 
-    **What chance alone does.** For a set of independent attributes with `cells` joint values, E[V²] ≈ (cells − 1)/n
-    against a binary λ: at 40,000 rows, most triples of independent three-valued attributes (27 cells) pass a threshold
-    of 0.02, and only the p-value keeps them out, but for the share `p_value` of them. The null value stands beside each
-    strength as `by_chance`. The p-value compares χ² with what it comes to where the sensitive values are dealt to the
-    records by chance: its mean and variance then are known exactly, also where most joint values have but a few records
-    (Haldane, Biometrika 31, 1940; Dawson, Biometrika 41, 1954), and a gamma distribution with these two stands for its
-    own. On dense tables this is the usual χ² test. Where a sensitive value has but a handful of records, χ² takes few
-    values, and p-values far below 0.05 come more often than they say. A set with a joint value of its own for every
-    record has V = 1, and so would it have were the sensitive values dealt otherwise: its p-value is 1 and it is not
-    found. Where nearly every record has one, the few that share theirs decide: they are found if they agree more often
-    than by chance. Keep identifiers out by their role.
+    **Chance.** For independent attributes with `cells` joint values, E[V²] ≈ (cells − 1)/n against a binary λ. At
+    40,000 rows, most triples of independent three-valued attributes (27 cells) pass a threshold of 0.02; the p-value
+    rejects all of them except the share `p_value`. Each result reports the strength expected by chance as `by_chance`.
+    The p-value compares χ² with its distribution when the sensitive values are dealt to the records at random. Its mean
+    and variance are known exactly, even if most joint values have only a few records (Haldane, Biometrika 31, 1940;
+    Dawson, Biometrika 41, 1954), and a gamma distribution with these moments approximates it. On dense tables this is
+    the usual χ² test. If a sensitive value has only a handful of records, χ² takes few values, and p-values far below
+    0.05 occur too often. If every record has its own joint value, V = 1 however the sensitive values are dealt: the
+    p-value is 1 and the set is not reported. If nearly every record has its own, the few that share one decide. Exclude
+    identifiers by their role.
 
-    **What is seen.** A set tells what the bins of its numbers tell: what the digits within a bin say is not seen. All
-    records count as independent; where a person has many, chance is underrated, and more sets correlate (so more is
-    forbidden, not less).
+    **Limits.** Numbers are compared by bins: what the digits within a bin reveal is not seen. All records count as
+    independent. If a person has several, chance is underestimated, and more sets correlate (so more is forbidden, not
+    less).
 
     Parameters
     ----------
     X : frame or array
         One row per record; an array's columns are called x0, x1, …
     sensitive : name, or list of names
-        The sensitive attributes, each by its name or that of any of its one-hot columns. No column that bears its name
-        (the part before `=`, `<`, `>` or `:`) is a candidate, whatever `groups` says; columns called otherwise, as
-        `ill_flu`, must be put together by `groups`. None takes those whose role in the schema is sensitive.
+        The sensitive attributes, each by its name or that of any of its one-hot columns. No column with this name (the
+        part before `=`, `<`, `>` or `:`) is a candidate, whatever `groups` says. Columns with other names, such as
+        `ill_flu`, must be combined by `groups`. None takes those whose role in the schema is sensitive.
     critical_values : list, or mapping from names to lists, optional
-        The values that are to be protected, compared as text; "(missing)" is one. A sensitive number with more than 20
-        values is taken in bins, none of which can be critical. By default all values are: a binary attribute has one
-        λ, a many-valued one has one for each value against the rest.
+        The values to protect, compared as text; "(missing)" is one. A sensitive number with more than 20 values is
+        binned, and no bin can be critical. By default all values are critical: a binary attribute has one λ, a
+        many-valued one has one for each value against the rest.
     encoding : "both", "single", "multiple" or "whole"
-        "single": critical values together against the others; "multiple": each against the rest; neither finds all
-        that the other does [Barbato25 Figure 3]. "whole": V against the many-valued attribute itself (values that are
-        not critical count as one).
+        "single": critical values together against the others; "multiple": each against the rest. Each finds sets that
+        the other misses [Barbato25 Figure 3]. "whole": V against the many-valued attribute itself (values that are not
+        critical count as one).
     measure : "cramers_v", "bias_corrected", "pearson", "classifier" or a function
         Cramér's V of the set's joint values; Bergsma's correction of it; the multiple correlation R (numbers as
         numbers, other attributes by their values) with an F-test; the balanced accuracy of a decision tree in
         five-fold cross-validation, whose threshold must exceed its chance level of 0.5; or a function of codes (records
-        × attributes) and λ (bool per record) that gives a number. The p-value and null value of the latter two come
-        from 199 permutations of λ (slow, about a second for a set that reaches the threshold), so that no p-value is
-        below 0.005.
+        × attributes) and λ (bool per record) that returns a number. The p-values and chance levels of the last two come
+        from 199 permutations of λ (slow, about a second for a set that reaches the threshold), so no p-value is below
+        0.005.
     threshold : float from 0 to 1
         The paper's τ.
     p_value : float from 0 to 1
     max_size : int
-        The most attributes in a set. Larger sets are not searched, so what is promised is promised up to this size.
+        The most attributes in a set. Larger sets are not searched, so the results hold only up to this size.
     known : list of sets of names
-        Correlations that the data owner knows of; they need no test. A list, no iterator that can be read but once. The
-        result is minimal as a whole: nothing that contains another set stays.
+        Correlations that the data owner knows; they are not tested. A list, not an iterator. Of all sets, known or
+        found, only those that contain no other are kept.
     correction : None, "bonferroni" or "fdr"
-        For the many tests of a level (every set with every λ is one): Bonferroni's, or Benjamini and Hochberg's false
-        discovery rate. A correction forbids fewer sets, so it gives less protection. With a measure tested by
-        permutation it is refused once a level has so many tests that a p-value of 0.005 could not pass (more than ten
-        at a `p_value` of 0.05).
+        Correct for the tests of a level (one for every set and λ): Bonferroni's correction, or Benjamini and Hochberg's
+        false discovery rate. A correction forbids fewer sets, so it gives less protection. With a permutation test it
+        is refused if a level has so many tests that a p-value of 0.005 could not pass (more than ten at a `p_value` of
+        0.05).
     groups : "attribute", "column" or mapping
-        Whether one-hot columns count as one attribute, each alone, or as a mapping from names to columns says.
+        Whether one-hot columns are one attribute, each column is one, or a mapping from names to columns defines them.
     bins : int
-        The bins in which a number with more values is taken: a value that 1/bins of the records have stands alone, the
-        others are dealt into bins of about equal frequency. What a number's digits tell within a bin is not seen.
+        Numbers with more values than this are binned: a value of at least 1/bins of the records has its own bin, the
+        others go into bins of about equal frequency. What the digits within a bin reveal is not seen.
     schema : Schema, optional
-        Kinds and roles; label, person, identifiers, and what is forbidden or sensitive (named here or not) are no
-        candidates.
+        Kinds and roles. The label, person, identifiers, and forbidden or sensitive attributes are not candidates.
     exclude : list of names
-        Further columns that are no candidates, such as the label.
+        Further columns that are not candidates, such as the label.
     sample_weight : array-like of int, optional
-        How many records each row stands for.
+        How many records each row represents.
     random_state : int or None
-        For the classifier and for permutations.
+        Seed of the classifier and of permutations.
     progress : bool
         Show a bar on a terminal.
 
@@ -178,7 +175,7 @@ def correlations(
 
 
 def _frame(X: Any, schema: Schema | None) -> nw.DataFrame[Any]:
-    """X as a frame that agrees with the schema, an array under the schema's names."""
+    """Convert X to a frame that fits the schema; the columns of an array get the schema's names."""
     named = schema.features if isinstance(schema, Schema) and is_array(X) else None
     frame = as_frame(X, named)
     if len(frame) == 0:
@@ -194,25 +191,24 @@ def _names(sensitive: Any, schema: Schema) -> list[str]:
         named = [named]
     names = [str(name) for name in named]
     if not names:
-        raise ParameterError("No attribute is sensitive: name one as 'sensitive', or give it that role in the schema.")
+        raise ParameterError(
+            "No attribute is sensitive: name one with the 'sensitive' parameter, or give it that role in the schema."
+        )
     return names
 
 
-# Data read and coded once, whose attribute sets can then be searched and assessed.
-
-
 class Discovery:
-    """A table, read and coded once, in which sets of attributes that tell about the sensitive ones are sought.
+    """A table, read and coded once, to search for sets of attributes that reveal the sensitive ones.
 
-    What `modicum.prism.correlations` does, in two steps: the data is read here, then `search` may be asked several
-    times (thresholds, sizes), and `assess` for any one set. The parameters are those of `correlations`; the frame is
-    taken as checked, and `weights` are whole numbers above 0, or None.
+    This is `modicum.prism.correlations` in two steps: the constructor reads the data, then `search` may be called
+    several times (thresholds, sizes), and `assess` for any set. The parameters are those of `correlations`; the frame
+    must be checked already, and `weights` are whole numbers above 0, or None.
 
     Attributes
     ----------
-    attributes : candidate attribute → its columns; the sensitive and excluded ones are not among them
-    sensitive : sensitive attribute → its columns, and with them all others that bear its name (`ill=flu`, `ill=gout`)
-    records : how many records there are
+    attributes : candidate attribute → its columns; without sensitive and excluded attributes
+    sensitive : sensitive attribute → its columns, including all others with its name (`ill=flu`, `ill=gout`)
+    records : the number of records
 
     Examples
     --------
@@ -272,7 +268,7 @@ class Discovery:
 
     @property
     def critical(self) -> dict[str, tuple[str, ...] | None]:
-        """Sensitive attribute → the values named as critical; None where all are."""
+        """Sensitive attribute → its critical values; None if all are."""
         return {each.name: each.critical for each in self._counted.sensitive}
 
     @property
@@ -296,7 +292,7 @@ class Discovery:
         correction: str | None = None,
         progress: bool = True,
     ) -> Correlations:
-        """The minimal sets of at most `max_size` attributes that correlate, and the known ones (see `correlations`)."""
+        """Find the minimal correlating sets of at most `max_size` attributes; add known sets (see `correlations`)."""
         self._check_search(threshold, max_size, correction)
         given = self._sides.parse_known_sets(known)
         rule = SearchRule(float(threshold), self._p_value, correction)
@@ -321,7 +317,7 @@ class Discovery:
         )
 
     def assess(self, attributes: Sequence[str]) -> Correlation:
-        """How strongly one set correlates: with the sensitive attribute and the encoding where it does so most."""
+        """Measure one set's strongest correlation over all sensitive attributes and encodings."""
         names = {self._sides.candidate(name, "attributes") for name in attributes}
         columns = tuple(sorted(map(self._counted.attributes.position, names)))
         if not columns:
@@ -334,14 +330,14 @@ class Discovery:
         return self._correlation(Hit(columns, best, strength, p_value, chance, int(found.cells[0])))
 
     def sensitive_codes(self) -> dict[str, Codes]:
-        """Each sensitive attribute's classes per row, as the search reads them: bins of a number with many values.
+        """Return each sensitive attribute's class per row; a number with many values is binned.
 
-        Where critical values are named, these come first, in their order, and all others are one class, the last.
+        Critical values come first, in the given order; all others form the last class.
         """
         return {each.name: each.classes.astype(np.int64) for each in self._counted.sensitive}
 
     def same_as(self, classes: Codes) -> str | None:
-        """The sensitive attribute that these classes are, value by value, under other names; None where it is none."""
+        """Return the sensitive attribute that these classes match one to one, or None."""
         for each in self._counted.sensitive:
             both = np.column_stack([classes, each.classes])
             if len({int(group_rows(part).max()) for part in (both, both[:, :1], both[:, 1:])}) == 1:
@@ -365,8 +361,8 @@ class Discovery:
         _check_number("threshold", threshold, 0, 1)
         if self._measure.name == "classifier" and threshold <= 0.5:
             raise ParameterError(
-                "With the measure 'classifier', the 'threshold' parameter is a balanced accuracy, of which 0.5 is "
-                f"chance, and must be above that. Got {threshold!r} instead."
+                "With the measure 'classifier', the 'threshold' parameter is a balanced accuracy and must be above its "
+                f"chance level 0.5. Got {threshold!r} instead."
             )
         _check_whole("max_size", max_size, 1)
         if correction is not None:
@@ -374,7 +370,6 @@ class Discovery:
 
 
 def _check_total(weights: Any) -> None:
-    """Refuse more records than can be counted exactly."""
     if weights is not None and np.asarray(weights).sum(dtype=np.float64) > MOST_RECORDS:
         raise DataError(f"sample_weight counts more than {MOST_RECORDS:,} records, which cannot be counted exactly.")
 
@@ -394,10 +389,10 @@ def _check_measure(measure: Any, encoding: str) -> None:
         raise ParameterError("The encoding 'whole' needs the measure 'cramers_v' or 'bias_corrected'.")
 
 
-def _check_word(name: str, value: Any, words: Sequence[str], beside: str = "") -> None:
+def _check_word(name: str, value: Any, words: Sequence[str], alternative: str = "") -> None:
     if not isinstance(value, str) or value not in words:
         raise ParameterError(
-            f"The {name!r} parameter must be one of {', '.join(map(repr, words))}{beside}. Got {value!r} instead."
+            f"The {name!r} parameter must be one of {', '.join(map(repr, words))}{alternative}. Got {value!r} instead."
         )
 
 

@@ -1,4 +1,4 @@
-"""Measures that predict λ from the attributes or look at each record: least squares, a decision tree, any function."""
+"""Measures that predict λ or process single records: least squares, a decision tree, any function."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -18,13 +18,13 @@ from modicum.typing import Floats, Ints, Mask
 # Pearson's correlation of λ with an attribute, and the multiple correlation R with several.
 #
 # R is the correlation of λ with its least-squares prediction from the attributes: numbers as numbers, everything else
-# by a column of 0 and 1 for each value. All sets share one matrix of correlations between such columns, so a set costs
+# as a column of 0 and 1 for each value. All sets share one matrix of correlations between these columns, so a set costs
 # a small eigenvalue problem and no pass over the data.
 
 MOST_COLUMNS = 3000
 _ROWS = 4096  # at a time
 _PIECE = 500  # sets in a piece of work
-_RANK = 1e-9  # an eigenvalue below this share of the largest is none
+_RANK = 1e-9  # an eigenvalue below this share of the largest counts as 0
 
 
 class MultipleCorrelation:
@@ -41,8 +41,8 @@ class MultipleCorrelation:
         widths = [_width(values, size) for values, size in zip(given, counted.attributes.sizes, strict=True)]
         if sum(widths) > MOST_COLUMNS:
             raise DataError(
-                f"The measure 'pearson' would take {sum(widths):,} columns of numbers and values, more than "
-                f"{MOST_COLUMNS:,}; group the values of attributes that have many, or use 'cramers_v'."
+                f"The measure 'pearson' would need {sum(widths):,} columns for numbers and values, more than "
+                f"{MOST_COLUMNS:,}. Group the values of attributes that have many, or use 'cramers_v'."
             )
         self._starts = np.cumsum([0, *widths])
         signs = np.column_stack([counted.signs(label) for label in counted.labels]).astype(np.float64)
@@ -56,7 +56,7 @@ class MultipleCorrelation:
 
         explained, ranks = (np.array(part) for part in zip(*map(self._compute_r2, sets), strict=True))
         left = np.maximum(self._n - 1 - ranks, 0)[:, None]
-        # The F-test of R² with q and n − 1 − q degrees of freedom, by the distribution of R² itself.
+        # The F-test of R² with q and n − 1 − q degrees of freedom, through the distribution of R².
         tail = betainc(np.maximum(left, 1) / 2, np.maximum(ranks, 1)[:, None] / 2, 1 - explained)
         p_value = np.where((left > 0) & (ranks[:, None] > 0), tail, 1.0)
         chance = np.sqrt(np.minimum(ranks / max(self._n - 1, 1), 1))[:, None]
@@ -64,7 +64,7 @@ class MultipleCorrelation:
         return Assessed(np.sqrt(explained), p_value, np.broadcast_to(chance, explained.shape), cells)
 
     def _compute_r2(self, columns: Ints) -> tuple[Floats, int]:
-        """R² with every λ, and how many columns are independent."""
+        """Return R² with every λ, and the number of independent columns."""
         used = np.concatenate([np.arange(self._starts[a], self._starts[a + 1]) for a in columns])
         values, vectors = np.linalg.eigh(self._between[np.ix_(used, used)])
         kept = values > _RANK * max(values[-1], 1.0)
@@ -74,7 +74,7 @@ class MultipleCorrelation:
 
 
 def _values(frame: nw.DataFrame, schema: Schema, columns: tuple[str, ...]) -> Floats | None:
-    """The numbers of a number or date; None for what is taken by its values."""
+    """Return the values of a number or date; None for a category or several columns."""
     if len(columns) > 1 or schema[columns[0]].is_category:
         return None
     return numbers(column(frame, columns[0]), schema[columns[0]])
@@ -87,7 +87,7 @@ def _width(values: Floats | None, size: int) -> int:
 def _correlations(
     counted: CountedSets, given: list[Floats | None], signs: Floats, starts: Ints
 ) -> tuple[Floats, Floats]:
-    """Correlations between the columns, and of the columns with each λ; weighted, a constant column has none."""
+    """Compute weighted correlations between the columns, and with each λ; those of a constant column are 0."""
     d, n = int(starts[-1]), counted.records
     scaled = [_standardize(values, counted.weights) for values in given]
     total, products = np.zeros(d + signs.shape[1]), np.zeros((d + signs.shape[1],) * 2)
@@ -105,7 +105,7 @@ def _correlations(
 
 
 def _standardize(values: Floats | None, weights: Ints) -> Floats | None:
-    """Numbers with mean 0 and spread 1, so that sums of products are exact enough; missing stays."""
+    """Scale numbers to mean 0 and standard deviation 1, so that sums of products are accurate; missing stays."""
     if values is None or np.isnan(values).all():
         return values
     present = ~np.isnan(values)
@@ -115,7 +115,7 @@ def _standardize(values: Floats | None, weights: Ints) -> Floats | None:
 
 
 def _block(attributes: CodedAttributes, scaled: list[Floats | None], starts: Ints, rows: slice) -> Floats:
-    """The columns of some rows: a missing number is the mean, beside a column that says so."""
+    """Return the columns of some rows; a missing number becomes the mean, with a second column that marks it."""
     codes = attributes.codes[rows]
     block = np.zeros((len(codes), int(starts[-1])))
     for j, values in enumerate(scaled):
@@ -129,29 +129,29 @@ def _block(attributes: CodedAttributes, scaled: list[Floats | None], starts: Int
     return block
 
 
-# Measures that look at records instead of counting them: a classifier that guesses λ, and any function.
+# Measures that process single records instead of counts: a classifier that guesses λ, and any function.
 
 FOLDS = 5
 PERMUTATIONS = 199
-MOST_RECORDS = 100_000_000  # of data that is looked at record by record
-_ENOUGH = 20  # permutations as strong as what was found
-_LEAF = 0.005  # of the records, both classes counted alike, that a leaf of the tree holds at least
+MOST_RECORDS = 100_000_000  # for measures that process single records
+_ENOUGH = 20  # permutations at least as strong as the measured strength
+_LEAF = 0.005  # smallest share of the records in a leaf of the tree, with both classes weighted equally
 
 Function = Callable[[Ints, Mask], float]
 
 
 class _Permuted(ABC):
-    """A measure with p-value and null value from 199 permutations of λ, made only where the threshold is reached.
+    """A measure whose p-value and null value come from 199 permutations of λ, made only if the threshold is reached.
 
-    There p is (1 + permutations at least as strong) / 200, and the null value their mean. They end once 20 of them are
-    as strong: p is then 20 by their number (a sequential test, as valid as the whole).
+    p is (1 + permutations at least as strong) / 200, and the null value is their mean strength. The permutations end
+    once 20 of them are as strong; p is then 20 divided by their number (a sequential test, equally valid).
     """
 
     def __init__(self, counted: CountedSets, seed: int) -> None:
         if counted.records > MOST_RECORDS:
             raise DataError(
-                f"A measure that looks at records one by one takes at most {MOST_RECORDS:,}, as sample_weight counts "
-                "them; use 'cramers_v'."
+                f"A measure that processes single records takes at most {MOST_RECORDS:,} records, weighted by "
+                "sample_weight. Use 'cramers_v'."
             )
         self._counted, self._seed = counted, seed
         self.labels, self.smallest_p = len(counted.labels), 1 / (PERMUTATIONS + 1)
@@ -173,11 +173,11 @@ class _Permuted(ABC):
 
     @abstractmethod
     def _strengths(self, values: Ints, cell: Ints, sign: Mask, random: np.random.Generator) -> Iterator[float]:
-        """The strength for λ itself, then for one permutation of it after another; `values[cell]` are the codes."""
+        """Yield the strength for λ, then for one permutation after another; `values[cell]` are the codes."""
 
 
 def _test(strengths: Iterator[float], threshold: float) -> tuple[float, float, float]:
-    """Strength, p-value and null value."""
+    """Return strength, p-value and null value."""
     strength = next(strengths)
     if strength < threshold - ROUNDING:
         return strength, 1.0, np.nan
@@ -191,10 +191,10 @@ def _test(strengths: Iterator[float], threshold: float) -> tuple[float, float, f
 
 
 class GuessedByTree(_Permuted):
-    """The balanced accuracy with which a decision tree guesses λ for records it was not grown on.
+    """The balanced accuracy of a decision tree that guesses λ in five-fold cross-validation. Chance is 0.5.
 
-    Records are dealt to five folds by chance, those of either class alike; trees are grown on distinct rows that stand
-    for their records, both classes counted alike. Chance is 0.5. Records are dealt anew for each permutation.
+    Folds are stratified by class, and drawn again for each permutation. Trees are grown on distinct rows weighted by
+    their records, with both classes weighted equally.
     """
 
     name = "classifier"
@@ -211,18 +211,18 @@ class GuessedByTree(_Permuted):
 
 
 def _compute_balanced_accuracy(values: Ints, counts: Ints, random: np.random.Generator, seed: int) -> float:
-    """Of guesses for the records of one fold by a tree grown on the others; counts are of λ = −1 and λ = +1."""
-    said = np.zeros(2)  # records said to be +1, of those that are not and those that are
+    """Measure the guesses of trees, each for one fold and grown on the others; counts are of λ = −1 and λ = +1."""
+    positive = np.zeros(2)  # records guessed to be +1, among those with λ = −1 and λ = +1
     for fold in _folds(counts, random):
-        said += fold[_tree_guesses(values, counts - fold, seed)].sum(axis=0)
-    rates = said / counts.sum(axis=0)
+        positive += fold[_tree_guesses(values, counts - fold, seed)].sum(axis=0)
+    rates = positive / counts.sum(axis=0)
     return float(0.5 + (rates[1] - rates[0]) / 2)
 
 
 def _folds(counts: Ints, random: np.random.Generator) -> list[Ints]:
-    """Each class's records dealt to folds of equal size by chance.
+    """Deal each class's records at random to folds of equal size.
 
-    Were each row's records dealt evenly, the rest would always tell what a row left aside says.
+    If each row's records were dealt evenly, the training folds would always reveal the class of a held-out row.
     """
     folds, left = [], counts.copy()
     for fold in range(FOLDS):
@@ -234,12 +234,12 @@ def _folds(counts: Ints, random: np.random.Generator) -> list[Ints]:
 
 
 def _deal(counts: Ints, some: int, random: np.random.Generator) -> Ints:
-    """How many of each row's records are among some that are drawn by chance, without putting them back."""
+    """Draw `some` records at random without replacement, and count them by row."""
     return random.multivariate_hypergeometric(counts, some, method="marginals").astype(np.int64)
 
 
 def _tree_guesses(values: Ints, counts: Ints, seed: int) -> Mask:
-    """Whether a tree grown on these records says +1, per distinct row."""
+    """Return for each distinct row whether a tree grown on these records guesses +1."""
     from sklearn.tree import DecisionTreeClassifier  # deferred: it takes long to import
 
     totals = counts.sum(axis=0)
@@ -249,7 +249,7 @@ def _tree_guesses(values: Ints, counts: Ints, seed: int) -> Mask:
     sides = np.repeat([False, True], len(values))
     kept = weights > 0
     tree = DecisionTreeClassifier(min_weight_fraction_leaf=_LEAF, random_state=seed)
-    rows = values.astype(np.float32)  # as trees have it, so that it need not be looked at again for each of a thousand
+    rows = values.astype(np.float32)  # the trees' own type, so that a thousand fits need no conversion
     tree.fit(np.vstack([rows, rows])[kept], sides[kept], sample_weight=weights[kept], check_input=False)
     return tree.predict(rows, check_input=False)
 
@@ -272,8 +272,8 @@ class Computed(_Permuted):
     def _measure(self, codes: Ints, sign: Mask) -> float:
         try:
             found = self._function(codes, sign)
-        except Exception as error:  # its words may hold values of records
+        except Exception as error:  # its message may contain values of records
             raise ParameterError(f"The measure {self.name!r} failed with {type(error).__name__}.") from None
         if not isinstance(found, int | float | np.integer | np.floating) or found != found:
-            raise ParameterError("The 'measure' parameter is a function that does not give a number for every set.")
+            raise ParameterError(f"The measure {self.name!r} must return a number for every set of attributes.")
         return float(found)

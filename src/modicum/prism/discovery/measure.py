@@ -1,7 +1,7 @@
-"""What a measure of correlation is, and the search by levels [Barbato25 Figure 4] for the sets that one finds.
+"""The interface of a measure of correlation, and the search by levels [Barbato25 Figure 4] for sets that correlate.
 
-For sets of attributes and every label λ a measure gives a strength, a p-value and a null value. Sets of one attribute
-are tested first, then of two, …, each only if it must.
+For sets of attributes and every label λ, a measure returns a strength, a p-value and a null value. Sets of one
+attribute are tested first, then of two, and so on, each only if necessary.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -21,7 +21,7 @@ from modicum.typing import Floats, Ints
 
 Sets = npt.NDArray[np.int32]  # rows of column positions, each row and the rows themselves in ascending order
 
-ROUNDING = 1e-12  # by which a strength may miss the threshold: a perfect correlation is one at threshold 1
+ROUNDING = 1e-12  # a strength may miss the threshold by this, so that a perfect correlation passes threshold 1
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class CountedSets:
         return tuple(label for each in self.sensitive for label in each.labels)
 
     def signs(self, label: Label) -> npt.NDArray[np.bool_]:
-        """λ itself, per row."""
+        """Return λ for each row."""
         owner = next(each for each in self.sensitive if each.name == label.sensitive)
         return owner.classes == label.position
 
 
 @dataclass(frozen=True)
 class Assessed:
-    """What is known of some sets: arrays with a row per set and a column per λ; cells are -1 where not counted."""
+    """The measures of some sets: arrays with a row per set and a column per λ; cells are -1 if not counted."""
 
     strength: Floats
     p_value: Floats
@@ -57,10 +57,10 @@ class Assessed:
 
 
 class Measure(Protocol):
-    """Assesses sets of columns, all of one size, piece by piece in their order.
+    """A measure assesses sets of columns of one size, piece by piece, in order.
 
-    Where a set stays below the threshold for some λ, its p-value there may be given as 1 without computing it. No
-    p-value is below `smallest_p`. `labels` is how many λ there are.
+    If a set is below the threshold for some λ, its p-value may be 1 without computation. No p-value is below
+    `smallest_p`. `labels` is the number of λ.
     """
 
     name: str
@@ -73,20 +73,18 @@ class Measure(Protocol):
 def in_pieces(
     work: Callable[[Sets], Assessed], sets: Sets, size: int, title: str, progress: bool
 ) -> Iterator[Assessed]:
-    """The work on `size` sets at a time, on all cores, in order."""
+    """Apply `work` to `size` sets at a time, on all cores, and yield the results in order."""
     pieces = [partial(work, sets[i : i + size]) for i in range(0, len(sets), size)]
     return track_progress(results(pieces, -1), title, total=len(pieces), progress=progress)
 
 
-# The sets of one size that are left to test: those all of whose subsets one smaller were tested and do not correlate.
-#
-# [Barbato25], Figure 4, line 7.
+# The next sets to test: all subsets one smaller were tested and do not correlate [Barbato25 Figure 4, line 7].
 
-MOST_SETS = 5_000_000  # of one size: their positions, with what is found, stay within a few hundred megabytes
+MOST_SETS = 5_000_000  # of one size: keeps positions and results within a few hundred megabytes
 
 
 def next_candidates(left: Sets) -> Sets:
-    """The sets one larger than those left, in which every subset one smaller is left.
+    """Return the sets one larger whose subsets one smaller are all among those left.
 
     Examples
     --------
@@ -98,8 +96,8 @@ def next_candidates(left: Sets) -> Sets:
     found = _join_sets(left, MOST_SETS, np.empty((0, left.shape[1] + 1), np.int32))
     if found > MOST_SETS:
         raise ParameterError(
-            f"More than {MOST_SETS:,} sets of {left.shape[1] + 1} attributes would have to be tested; lower 'max_size' "
-            f"to {left.shape[1]}, lower 'threshold', or let one-hot columns be one attribute (groups='attribute')."
+            f"More than {MOST_SETS:,} sets of {left.shape[1] + 1} attributes would have to be tested. Lower 'max_size' "
+            f"to {left.shape[1]}, lower 'threshold', or combine one-hot columns (groups='attribute')."
         )
     sets = np.empty((found, left.shape[1] + 1), np.int32)
     _join_sets(left, MOST_SETS, sets)
@@ -108,14 +106,14 @@ def next_candidates(left: Sets) -> Sets:
 
 @numba.njit(cache=True, nogil=True)
 def _join_sets(left, most, sets):  # type: ignore[no-untyped-def]
-    """Write the next sets where there is room for them; how many there are, or one too many."""
+    """Write the next sets if there is room for them; return how many there are, or `most` + 1 if there are more."""
     m, c = left.shape
     found = 0
     larger = np.empty(c + 1, np.int32)
     for i in range(m):
         larger[:c] = left[i]
         for k in range(i + 1, m):
-            if _compare(left[k, : c - 1], left[i], c) != 0:  # the two begin differently
+            if _compare(left[k, : c - 1], left[i], c) != 0:  # they differ before the last attribute
                 break
             larger[c] = left[k, c - 1]
             if not _subsets_are_left(left, larger):
@@ -130,7 +128,7 @@ def _join_sets(left, most, sets):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _subsets_are_left(left, larger):  # type: ignore[no-untyped-def]
-    """Whether each subset without one of the attributes before the last two is there; the other two made it."""
+    """Whether the subsets without one of the attributes before the last two are all left; the other two are known."""
     for skip in range(len(larger) - 2):
         low, high = 0, len(left)
         while low < high:
@@ -146,7 +144,7 @@ def _subsets_are_left(left, larger):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _compare(row, larger, skip):  # type: ignore[no-untyped-def]
-    """-1 where a row comes before the larger set without its attribute number `skip`, 0 where it is that, else 1."""
+    """Compare a row with the larger set without its attribute number `skip`: -1 before it, 0 equal, 1 after it."""
     for j in range(len(row)):
         other = larger[j if j < skip else j + 1]
         if row[j] != other:
@@ -170,7 +168,7 @@ class SearchRule:
 
 @dataclass(frozen=True)
 class Hit:
-    """A set that correlates: its columns, and the λ (by position) with which it does so most strongly."""
+    """A set that correlates: its columns, and the λ (by position) with the strongest correlation."""
 
     columns: tuple[int, ...]
     label: int
@@ -188,7 +186,7 @@ def search_levels(
     known: Collection[tuple[int, ...]],
     progress: bool,
 ) -> tuple[list[Hit], tuple[int, ...]]:
-    """The minimal correlating sets besides the known ones, and how many sets of each size were tested."""
+    """Find the minimal correlating sets that are not known, and count the sets of each size that were tested."""
     hits: list[Hit] = []
     tested: list[int] = []
     sets = np.sort(positions).astype(np.int32).reshape(-1, 1)  # every attribute alone (Figure 4, line 6)
@@ -217,7 +215,7 @@ _STRONG = ("set", "label", "strength", "p_value", "by_chance", "cells")
 
 
 def _search_level(measure: Measure, sets: Sets, rule: SearchRule, progress: bool) -> pd.DataFrame:
-    """The sets of one level that correlate (by number), each with what `Hit` says of its strongest λ."""
+    """Return the sets of one level that correlate (by number), each with the fields of `Hit` for its strongest λ."""
     _check_attainable(measure, rule, sets)
     title = f"testing {len(sets):,} set{'s' * (len(sets) > 1)} of {sets.shape[1]}"
     strong: list[tuple[np.ndarray, ...]] = []  # sets and λ that are strong enough, before a correction
@@ -241,19 +239,19 @@ def _search_level(measure: Measure, sets: Sets, rule: SearchRule, progress: bool
 
 
 def _check_attainable(measure: Measure, rule: SearchRule, sets: Sets) -> None:
-    """Refuse a correction under which a set that alone correlates could never be found."""
+    """Refuse a correction under which a single correlating set could never be found."""
     tests = len(sets) * measure.labels
     most = rule.p_value / tests
     if rule.correction is not None and measure.smallest_p > most:
         raise ParameterError(
-            f"The correction {rule.correction!r} of {tests:,} tests needs p-values of {most:.2g} or less, but those of "
-            f"the measure {measure.name!r}, from permutations, are {measure.smallest_p:g} or more, so that it would "
-            "miss correlations; use correction=None or another measure."
+            f"The correction {rule.correction!r} of {tests:,} tests needs p-values of {most:.2g} or less, but the "
+            f"permutations of the measure {measure.name!r} give {measure.smallest_p:g} or more, so it would miss "
+            "correlations. Use correction=None or another measure."
         )
 
 
 def _cutoff(rule: SearchRule, tests: int, low: list[Floats]) -> float:
-    """The p-value up to which tests of one level count as significant."""
+    """Return the p-value up to which tests of one level are significant."""
     if rule.correction == "bonferroni":
         return rule.p_value / tests
     if rule.correction is None:

@@ -1,4 +1,4 @@
-"""Which attributes are sensitive, and which could tell about them."""
+"""Split attributes into sensitive ones and candidates that could reveal them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from modicum.errors import DataError, ParameterError, format_names
 from modicum.table.frames import column, texts
 from modicum.table.schema import Schema
 
-# Which columns belong to one attribute: one-hot columns are chosen, and correlate, together.
+# The columns of each attribute: one-hot columns are chosen, and correlate, together.
 
 _NAMED = re.compile(r"(?P<attribute>[^=<>:]+)[=<>:].+", re.DOTALL)  # job=clerk, age<26, age>=61, marital:married
 
@@ -22,12 +22,12 @@ Groups = str | Mapping[str, Sequence[str]]
 def attribute_columns(
     frame: nw.DataFrame[Any], names: Sequence[str], groups: Groups = "attribute"
 ) -> dict[str, tuple[str, ...]]:
-    """The attributes among these columns, in the order of their first column, each with its columns.
+    """Group columns into attributes, in the order of their first columns.
 
-    Several columns of 0 and 1 are one attribute where their names say so (`job=clerk`, `job=nurse`; also `age<26`,
-    `age>=61`, `marital:married`) and no row has more than one of them: it bears the part of the name before the sign.
-    With `groups="column"` every column stands for itself; a mapping names attributes and their columns, and the
-    columns that it does not name stand for themselves.
+    Several columns of 0 and 1 are one attribute if their names share the part before the sign (`job=clerk`,
+    `job=nurse`; also `age<26`, `age>=61`, `marital:married`) and no row has more than one of them. This part is the
+    attribute's name. With `groups="column"` every column is an attribute. A mapping lists attributes and their columns;
+    any other column is an attribute of its own.
 
     Examples
     --------
@@ -73,7 +73,9 @@ def _parse_groups(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> 
             owner[each] = str(attribute)
     taken = [each for each in names if each not in owner and each in owner.values()]
     if taken:
-        raise ParameterError(f"The 'groups' parameter calls an attribute {taken[0]!r}, as another column is called.")
+        raise ParameterError(
+            f"The 'groups' parameter names an attribute {taken[0]!r}, but another column has this name. Choose another."
+        )
     return _collect_columns(names, owner)
 
 
@@ -86,7 +88,7 @@ def _collect_columns(names: Sequence[str], owner: Mapping[str, str]) -> dict[str
 
 
 def is_one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> bool:
-    """Whether all are columns of 0 and 1 without a missing value, of which no row has two."""
+    """Whether all columns hold only 0 and 1, none is missing, and no row has more than one 1."""
     total = np.zeros(len(frame), dtype=np.int64)
     for each in columns:
         codes, words = texts(column(frame, each))
@@ -97,7 +99,7 @@ def is_one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> bool:
 
 
 def stem(name: str) -> str:
-    """What a one-hot column's name says of the attribute: the part before the sign; else the whole name.
+    """Return the attribute in a one-hot column's name, the part before the sign; otherwise the whole name.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def stem(name: str) -> str:
 
 
 def value_part(name: str) -> str:
-    """What a one-hot column's name says of the value: after `=` or `:`, or the comparison; else the whole name.
+    """Return the value in a one-hot column's name: after `=` or `:`, or the comparison; otherwise the whole name.
 
     Examples
     --------
@@ -129,10 +131,10 @@ def value_part(name: str) -> str:
 
 @dataclass(frozen=True)
 class Sides:
-    """Candidate and sensitive attributes with their columns, and the attribute that each name stands for.
+    """Candidate and sensitive attributes with their columns, and the attribute of each name.
 
-    A sensitive attribute's values are read from its `own` columns; `sensitive` lists with them all others that bear
-    its name (`ill=flu` beside `ill=gout`), since these tell of it too.
+    A sensitive attribute's values are read from its `own` columns. `sensitive` also lists all others with its name
+    (`ill=flu` next to `ill=gout`), since these reveal it too.
     """
 
     candidates: dict[str, tuple[str, ...]]
@@ -141,7 +143,7 @@ class Sides:
     attribute_of: dict[str, str]
 
     def parse_known_sets(self, known: Iterable[Iterable[str] | str] | None) -> list[frozenset[str]]:
-        """The minimal ones of the sets that the data owner names."""
+        """Return the minimal sets among those that the data owner names."""
         if known is None:
             return []
         _check_list(known, known)
@@ -153,24 +155,24 @@ class Sides:
             _check_list(names, known)
         listed = [names] if isinstance(names, str) else list(names)
         if not listed:
-            raise ParameterError("The 'known' parameter holds an empty set; name the attributes that correlate.")
+            raise ParameterError("The 'known' parameter contains an empty set. Name the attributes that correlate.")
         return frozenset(self.candidate(name, "known") for name in listed)
 
     def candidate(self, name: str, parameter: str) -> str:
-        """The candidate attribute that a name stands for."""
+        """Return the candidate attribute of a name."""
         attribute = self.attribute_of.get(str(name))
         if attribute in self.sensitive or any(name in columns for columns in self.sensitive.values()):
             raise ParameterError(f"The {parameter!r} parameter names {name!r}, which is sensitive itself.")
         if attribute not in self.candidates:
             raise ParameterError(
-                f"The {parameter!r} parameter names {name!r}, which is no attribute to choose from; there are "
+                f"The {parameter!r} parameter names {name!r}, which is not a candidate attribute. The candidates are "
                 f"{format_names(self.candidates, limit=8)}."
             )
         return attribute
 
 
 def _check_list(part: Any, known: Any) -> None:
-    """A set or list, not what can be read only once: an estimator keeps what it was given."""
+    """Refuse single names and iterators, which can be read only once: an estimator keeps its parameters."""
     if isinstance(part, str) or not isinstance(part, Iterable) or isinstance(part, Iterator):
         kind = "a single name" if isinstance(known, str) else f"{type(part).__name__}"
         raise ParameterError(f"The 'known' parameter must be a list of sets of names. Got {kind} instead.")
@@ -183,10 +185,10 @@ def split_attributes(
     groups: Groups,
     exclude: Sequence[str] | str | None,
 ) -> Sides:
-    """Sensitive attributes whole, and as candidates all others but the excluded ones and those of a role apart.
+    """Split attributes into sensitive ones and candidates, leaving out excluded ones and labels, persons, identifiers.
 
-    Whatever the groups, no column that bears the name of a sensitive attribute is a candidate, and none of an attribute
-    that the schema calls sensitive or forbidden.
+    Whatever the groups, no column with the name of a sensitive attribute is a candidate, and no attribute that the
+    schema marks as sensitive or forbidden.
     """
     together = attribute_columns(frame, frame.columns, groups)
     owner = {each: attribute for attribute, columns in together.items() for each in columns}
@@ -198,13 +200,13 @@ def split_attributes(
     named = {*own, *(each for columns in own.values() for each in columns), *schema.with_role("sensitive")}
     stems = {stem(name) for name in named}
     candidates = {
-        attribute: tuple(each for each in columns if _may_tell(each, schema, stems) and each not in left_out)
+        attribute: tuple(each for each in columns if _may_reveal(each, schema, stems) and each not in left_out)
         for attribute, columns in together.items()
         if attribute not in named and attribute not in left_out
     }
     candidates = {attribute: columns for attribute, columns in candidates.items() if columns}
     if not candidates:
-        raise DataError("The data has no attribute besides the sensitive ones, so that nothing can tell about them.")
+        raise DataError("The data has no attribute other than the sensitive ones, so nothing can reveal them.")
     listed = {attribute: _with_siblings(attribute, own, frame) for attribute in own}
     return Sides(candidates, listed, own, owner | {attribute: attribute for attribute in own})
 
@@ -212,7 +214,7 @@ def split_attributes(
 def _own(
     together: dict[str, tuple[str, ...]], owner: dict[str, str], name: str, frame: nw.DataFrame[Any]
 ) -> tuple[str, tuple[str, ...]]:
-    """The attribute that a name stands for with its columns: also that of one-hot columns which are not grouped."""
+    """Return the attribute of a name and its columns, including one-hot columns that are not grouped."""
     if name in owner:
         return owner[name], together[owner[name]]
     columns = tuple(each for each in frame.columns if stem(each) == name)
@@ -224,13 +226,13 @@ def _own(
 
 
 def _with_siblings(attribute: str, own: dict[str, tuple[str, ...]], frame: nw.DataFrame[Any]) -> tuple[str, ...]:
-    """The attribute's columns, then others that bear its name and are not another sensitive attribute's."""
+    """Return the attribute's columns, then others with its name that belong to no other sensitive attribute."""
     stems = {stem(name) for name in (attribute, *own[attribute])}
     taken = {each for columns in own.values() for each in columns}
     return (*own[attribute], *(each for each in frame.columns if stem(each) in stems and each not in taken))
 
 
-def _may_tell(name: str, schema: Schema, sensitive: set[str]) -> bool:
+def _may_reveal(name: str, schema: Schema, sensitive: set[str]) -> bool:
     usable = name in schema and schema[name].collectable and not schema[name].forbidden
     return usable and stem(name) not in sensitive
 

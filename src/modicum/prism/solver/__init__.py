@@ -1,1 +1,1 @@
-"""Phase 2 of PriSM [Barbato25 §4]: the best support among those that are allowed, and the proof."""
+"""Phase 2 of PriSM [Barbato25 §4]: the best allowed support, and its proof."""

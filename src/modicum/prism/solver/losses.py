@@ -8,20 +8,21 @@ from scipy.optimize import lsq_linear
 from modicum.prism.solver.problem import EPS, Cut, Merging, Problem, Solved, conjugate, group_keys, sum_by_group
 from modicum.typing import Codes, Floats
 
-_CHUNK = 16_384  # rows that are multiplied by their weights at once
+_CHUNK = 16_384  # rows processed at once
 
 # The linear support vector machine of merged rows, by augmented Lagrangians and Newton's method.
 #
 #     minimize ½ Σ ridge w² + Σ cᵢ max(0, vᵢ)  over |w| ≤ bound and b,  with vᵢ = 1 − yᵢ (w·xᵢ − b)
 #
-# which is (1)–(5) of [Barbato25 Figure 5] for chosen columns; row i has the cost cᵢ = π times the records it stands
-# for. With multipliers αᵢ = cᵢ aᵢ the kink of each row is replaced by a parabola of width δ where aᵢ puts it:
+# which is (1)–(5) of [Barbato25 Figure 5] for chosen columns; row i has the cost cᵢ = π times the records it
+# represents. With multipliers αᵢ = cᵢ aᵢ the kink of each row is replaced by a parabola of width δ at the place that
+# aᵢ sets:
 #
 #     minimize ½ Σ ridge w² + Σ cᵢ δ/2 (2 tᵢ uᵢ − tᵢ²),   uᵢ = aᵢ + vᵢ/δ,   tᵢ = uᵢ cut to [0, 1]
 #
-# Newton's method solves that, with the rows of 0 < uᵢ < 1 alone in its matrix; then a = t, and δ is made smaller. At
-# its end w = Σ cᵢ tᵢ yᵢ xᵢ / ridge and Σ cᵢ tᵢ yᵢ = 0, so that the multipliers are feasible and bound the optimum
-# from below. The cost is linear in the rows, most of which leave the matrix early, and far outliers do no harm.
+# Newton's method solves this, with only the rows of 0 < uᵢ < 1 in its matrix; then a = t, and δ shrinks. At the end
+# w = Σ cᵢ tᵢ yᵢ xᵢ / ridge and Σ cᵢ tᵢ yᵢ = 0, so the multipliers are feasible and bound the optimum from below. The
+# cost is linear in the rows, most of which leave the matrix early, and far outliers do no harm.
 # Columns at their bound have a multiplier of the same kind.
 
 _ROUNDS, _NEWTON, _HALVINGS = 40, 50, 30
@@ -31,10 +32,10 @@ _WIDE, _NARROWER, _NARROWEST = 4.0, 0.2, 1e-12
 def solve(
     X: Floats, y: Floats, cost: Floats, bound: Floats, ridge: Floats, tolerance: float = 1e-9
 ) -> tuple[Floats, Floats]:
-    """w, and one multiplier for each row.
+    """Return w, and one multiplier for each row.
 
-    Both are nearly optimal: their values differ by about `tolerance`, relative to the objective. Nothing is claimed of
-    them: `Hinge` measures what they are worth.
+    Both are nearly optimal: their objectives differ by about `tolerance`, relative to the objective. `Hinge` does not
+    rely on this; it computes the objective and the bound itself.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def solve(
     >>> w.round(6).tolist(), alpha.round(6).tolist()
     ([0.5], [0.125, 0.125])
     """
-    scale = 2 * min(cost[y > 0].sum(), cost[y < 0].sum())  # the objective without any column
+    scale = 2 * min(cost[y > 0].sum(), cost[y < 0].sum())  # the objective without columns
     search = _StepSearch(_centre_columns(X), y, cost / scale, bound, ridge / scale)
     best_w, best_a, lowest, highest = search.w, search.a, np.inf, -np.inf
     for _ in range(_ROUNDS):
@@ -61,14 +62,14 @@ def solve(
 
 
 def _centre_columns(X: Floats) -> Floats:
-    """The columns around 0 where one lies far from it: that changes b alone, and w is told from b more easily."""
+    """Centre the columns if one lies far from 0: this changes only b, and separates w from b numerically."""
     lowest, highest = X.min(axis=0), X.max(axis=0)
     middle = (lowest + highest) / 2
     return X - middle if (np.abs(middle) > 10 * (highest - lowest)).any() else X
 
 
 class _StepSearch:
-    """Where it stands: w and b with f = Xw, the rows' multipliers a (as shares of their cost) and the bounds' m."""
+    """The current w and b with f = Xw, the rows' multipliers a (as shares of their cost) and the bounds' m."""
 
     def __init__(self, X: Floats, y: Floats, cost: Floats, bound: Floats, ridge: Floats) -> None:
         n, d = X.shape
@@ -80,7 +81,7 @@ class _StepSearch:
         self.pull = np.sqrt(cost.sum() * np.einsum("i,ij,ij->j", cost, X, X))  # no multiplier of a bound is larger
 
     def minimize(self, small: float) -> None:
-        """Newton's method for this δ, until a step promises less than `small`; then the multipliers are the new t."""
+        """Run Newton's method for this δ until a step promises less than `small`; then set the multipliers to t."""
         value, t, m = self._smooth_objective(self.f, self.b, self.w)
         for _ in range(_NEWTON):
             slope = np.append(self.ridge * self.w + m - self.X.T @ (self.y * self.cost * t), (self.y * self.cost) @ t)
@@ -101,26 +102,26 @@ class _StepSearch:
         self.a, self.m = t, m
 
     def sharpen(self) -> bool:
-        """A smaller δ, while there is one."""
+        """Make δ smaller; return False once it is too small."""
         self.delta *= _NARROWER
         return self.delta > _NARROWEST
 
     def value(self) -> float:
-        """The objective, with the best b for this w."""
+        """Return the objective, with the best b for this w."""
         b = _lowest_kink(self.f - self.y, self.y, self.cost, 0.0)
         inside = np.clip(self.w, -self.bound, self.bound)
         f = self.f if np.array_equal(inside, self.w) else self.X @ inside
         return float(0.5 * self.ridge @ inside**2 + self.cost @ np.maximum(0.0, 1 - self.y * (f - b)))
 
     def bound_from_below(self) -> float:
-        """Σα − Σ h(s), with the multipliers of the heavier class made smaller until both classes weigh the same."""
+        """Return Σα − Σ h(s), with the heavier class's multipliers scaled down until both classes weigh the same."""
         alpha = repair_multipliers(self.cost * self.a, self.y, self.cost)
         s = self.X.T @ (alpha * self.y)
         w = np.clip(s / self.ridge, -self.bound, self.bound)
         return float(alpha.sum() - (w * s - 0.5 * self.ridge * w * w).sum())
 
     def _smooth_objective(self, f: Floats, b: float, w: Floats) -> tuple[float, Floats, Floats]:
-        """The smoothed objective, each row's t and each column's multiplier of its bound."""
+        """Return the smoothed objective, each row's t and each column's multiplier of its bound."""
         t = np.empty(len(f))
         loss = smooth_rows(self.y, f, b, self.cost, self.a, self.delta, t)
         firm = self._firmness()
@@ -129,11 +130,11 @@ class _StepSearch:
         return 0.5 * float(self.ridge @ w**2) + loss + 0.5 * float((m * m / firm).sum()), t, m
 
     def _firmness(self) -> Floats:
-        """How much the multiplier of a bound grows for each step beyond it."""
+        """Return how much the multiplier of a bound grows per unit beyond it."""
         return (10 * self.ridge + self.pull / self.bound) * (1 + _WIDE / self.delta)
 
     def _direction(self, slope: Floats, t: Floats, m: Floats) -> Floats:
-        """Newton's step: ridge, bounds that are reached, and the rows in their parabolas make the matrix."""
+        """Return Newton's step. Its matrix has the ridge, the active bounds, and the rows within their parabolas."""
         d = len(self.w)
         matrix = self._of_rows(np.flatnonzero((t > 0) & (t < 1)))
         matrix[np.arange(d), np.arange(d)] += self.ridge + self._firmness() * (m != 0)
@@ -155,13 +156,13 @@ class _StepSearch:
             part = rows[start : start + _CHUNK]
             root = np.sqrt(self.cost[part] / self.delta)[:, None]
             weighted = np.hstack([self.X[part] * root, -root])
-            matrix += weighted.T @ weighted  # one triangle is computed: BLAS sees one array twice
+            matrix += weighted.T @ weighted  # BLAS sees the same array twice and computes one triangle
         return matrix
 
 
 @numba.njit(cache=True, nogil=True)
 def smooth_rows(y: Floats, f: Floats, b: float, cost: Floats, a: Floats, delta: float, t: Floats) -> float:
-    """Sets each row's t, and gives the smoothed loss Σ c δ/2 (2tu − t² − a²)."""
+    """Set each row's t, and return the smoothed loss Σ c δ/2 (2tu − t² − a²)."""
     total = 0.0
     for i in range(len(y)):
         u = a[i] + (1.0 - y[i] * (f[i] - b)) / delta
@@ -172,11 +173,11 @@ def smooth_rows(y: Floats, f: Floats, b: float, cost: Floats, a: Floats, delta: 
 
 # The support vector machine
 
-_ROUND = 64 * EPS  # numpy adds in pairs: the error of a sum stays below this share of it up to 2⁴⁰ rows
+_ROUND = 64 * EPS  # relative error of a sum of up to 2⁴⁰ rows, at most: numpy adds in pairs
 
 
 class Hinge:
-    """Solves supports of a problem with the hinge loss.
+    """Solve supports of a problem with the hinge loss.
 
     Examples
     --------
@@ -200,13 +201,13 @@ class Hinge:
         self.reach = self._reach()
 
     def _reach(self) -> float:
-        """No optimal intercept is farther from 0: it lies where a row's margin is 1, and ½‖w‖² is below c(∅)."""
+        """Bound |b| of every optimum: b lies where a row's margin is 1, and ½‖w‖² is below c(∅)."""
         X, nothing = self.problem.columns, 2 * self.cost.sum()
         norms = np.sqrt(np.einsum("ij,ij->i", X, X)).max(initial=0.0)
         return 2.0 + float(min(np.sqrt(2 * nothing) * norms, self.problem.box * self.largest.sum()))
 
     def solve_support(self, support: tuple[int, ...]) -> Solved:
-        """The best rule of every task on this support."""
+        """Return the best rule of every task on this support."""
         problem = self.problem
         columns = problem.columns_of(support)
         coefficients = np.zeros((problem.targets.shape[1], problem.columns.shape[1]))
@@ -220,7 +221,7 @@ class Hinge:
         return Solved(support, objective, coefficients, intercepts, cut.loosen())
 
     def solve_relaxation(self, shares: Floats) -> Cut:
-        """The cut that is tight where unit a is chosen to the share `shares[a]` > 0 (w²/2p is its perspective)."""
+        """Return the cut that is tight where unit a has the share `shares[a]` > 0 (w²/2p is its perspective)."""
         problem = self.problem
         share = problem.by_column(shares)
         cut = Cut(0.0, np.zeros(len(problem.units)))
@@ -248,7 +249,7 @@ class Hinge:
         return w, b, 0.5 * float(w @ w) + value, alpha
 
     def cut(self, alpha: Floats, y: Floats) -> Cut:
-        """A true lower bound from any multipliers: made feasible, and lower by all that rounding could add."""
+        """Return a valid lower bound from any multipliers: make them feasible, and subtract the largest rounding."""
         alpha = repair_multipliers(alpha, y, self.cost)
         total = float(alpha.sum())
         unbalanced = abs(float(alpha[y > 0].sum() - alpha[y < 0].sum())) + _ROUND * total
@@ -259,7 +260,7 @@ class Hinge:
 
 
 def repair_multipliers(alpha: Floats, y: Floats, cost: Floats) -> Floats:
-    """The multipliers within [0, cost] and with the same sum in both classes: the heavier class is scaled down."""
+    """Clip the multipliers to [0, cost] and scale the heavier class down until both classes have the same sum."""
     alpha = np.clip(alpha, 0.0, cost)
     plus, minus = float(alpha[y > 0].sum()), float(alpha[y < 0].sum())
     if plus == minus:
@@ -269,7 +270,7 @@ def repair_multipliers(alpha: Floats, y: Floats, cost: Floats) -> Floats:
 
 
 def best_intercept(f: Floats, y: Floats, cost: Floats) -> tuple[float, float]:
-    """b that makes Σ cost·max(0, 1 − y (f − b)) smallest, a weighted quantile of f − y, and that sum.
+    """Return the b that minimizes Σ cost·max(0, 1 − y (f − b)), a weighted quantile of f − y, and the minimum.
 
     Examples
     --------
@@ -284,19 +285,19 @@ def best_intercept(f: Floats, y: Floats, cost: Floats) -> tuple[float, float]:
 
 
 def _lowest_kink(kinks: Floats, y: Floats, cost: Floats, rounding: float) -> float:
-    """The kink of the loss, as a function of b, from which on it does not fall any more."""
+    """Return the kink from which the loss, as a function of b, no longer falls."""
     order = np.argsort(kinks, kind="stable")
     slope = np.cumsum(cost[order]) - cost[y < 0].sum()
     return float(kinks[order[min(int(np.searchsorted(slope, -rounding)), len(order) - 1)]])
 
 
-# Least squares, from one matrix of all columns: rows are read once, whatever is solved after.
+# Least squares, from one matrix of all columns: the rows are read only once.
 
 
 class Squared:
-    """Solves supports of a problem with the squared loss.
+    """Solve supports of a problem with the squared loss.
 
-    With columns and targets centred (which is what the best b does), G = Σ k x xᵀ, g = Σ k x t, T = Σ k t² and k = π
+    With columns and targets centred (as the best b does), G = Σ k x xᵀ, g = Σ k x t, T = Σ k t² and k = π
     times the count, the multipliers α = k (t − w·x) of any w give c(p) ≥ ½ (T − wᵀGw) − Σ_a p_a h(s_a), s = g − Gw.
 
     Examples
@@ -325,7 +326,7 @@ class Squared:
         self.gram, self.pulls, self.totals = whole[:d, :d], whole[:d, d:], whole[d:, d:].diagonal()
 
     def solve_support(self, support: tuple[int, ...]) -> Solved:
-        """The best rule of every task on this support."""
+        """Return the best rule of every task on this support."""
         problem = self.problem
         coefficients = np.zeros((problem.targets.shape[1], problem.columns.shape[1]))
         columns = problem.columns_of(support)
@@ -341,13 +342,13 @@ class Squared:
         )
 
     def solve_relaxation(self, shares: Floats) -> Cut:
-        """The cut that is tight where unit a is chosen to the share `shares[a]` > 0."""
+        """Return the cut that is tight where unit a has the share `shares[a]` > 0."""
         share = self.problem.by_column(shares)
         bound = self.problem.box * share
         return self._cut(np.array([_ridge(self.gram, pull, 1 / share, bound) for pull in self.pulls.T]))
 
     def _value(self, w: Floats, task: int) -> float:
-        """½‖w‖² + Σ ½ k r², from the rows themselves."""
+        """Return ½‖w‖² + Σ ½ k r², computed from the rows themselves."""
         problem, total = self.problem, 0.5 * float(w @ w)
         b = float(w @ self.at - self.target_at[task])
         residual = problem.columns @ w - b - problem.targets[:, task]
@@ -355,7 +356,7 @@ class Squared:
 
     def _cut(self, coefficients: Floats) -> Cut:
         cut = Cut(0.0, np.zeros(len(self.problem.units)))
-        rounding = 4 * EPS * (np.sqrt(len(self.k)) + 64)  # of each number in the matrix, relative to its diagonal
+        rounding = 4 * EPS * (np.sqrt(len(self.k)) + 64)  # of each entry of the matrix, relative to its diagonal
         sizes = np.sqrt(self.gram.diagonal())
         for w, pull, total in zip(coefficients, self.pulls.T, self.totals, strict=True):
             explained = self.gram @ w
@@ -367,7 +368,7 @@ class Squared:
 
 
 def _ridge(gram: Floats, pull: Floats, ridge: Floats, bound: Floats) -> Floats:
-    """w that makes ½ Σ ridge w² + ½ wᵀGw − g·w smallest within its bounds."""
+    """Return the w that minimizes ½ Σ ridge w² + ½ wᵀGw − g·w within its bounds."""
     if not len(pull):
         return np.zeros(0)
     matrix = gram + np.diag(ridge)

@@ -12,24 +12,24 @@ from modicum.prism.solver.problem import Cut, Solved
 from modicum.prism.solver.supports import Packed, incidence, solve_milp, unpack_support
 from modicum.typing import Floats
 
-# One solved set of units that disproves many supports: all that lie within it.
+# One solved set of units can disprove many supports: all its subsets.
 #
-# Where the optimum on a set, however large and whether feasible or not, is not below what is needed, no support inside
-# it is either. So a support that turns out not to be the best is widened as far as this holds.
+# If the optimum on a set, of any size and even if not allowed, is no improvement, then no support inside it is one. So
+# a support that is not the best is widened as far as this holds.
 
 
 class Covers:
-    """Widens supports; how far it went the last time is where it looks first the next time."""
+    """Widens supports; each search starts at the width that the last one reached."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
         self.width = len(search.limits.allowed) // 2
 
     def widen(self, solved: Solved) -> Iterator[None]:
-        """Adds the units that promise least, as many as still prove that nothing inside is better."""
+        """Add the least promising units, as many as still prove that nothing inside is better."""
         search, allowed = self.search, set(self.search.limits.allowed) - set(solved.support)
         order = [unit for unit in np.argsort(solved.cut.slopes, kind="stable").tolist() if unit in allowed]
-        low, high = 0, len(order)  # so many are known to be few enough, and so many may be
+        low, high = 0, len(order)  # adding `low` units is proven to work, adding more than `high` is not possible
         middle, step = self.width - len(solved.support), 1
         while low < high and not search.out_of_time:
             middle = min(max(middle, low + 1), high)
@@ -44,12 +44,12 @@ class Covers:
 
 # The list of maximal supports
 
-_MANY = 200  # fewer supports are solved one by one: small ones have few distinct rows
+_MANY = 200  # fewer remaining supports are solved one by one: small supports have few distinct rows
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
 
 
 class Bounds:
-    """What no rule on each of the supports goes below.
+    """A lower bound on the objective for each support.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Bounds:
         self.values: Floats = np.zeros(len(supports))  # no objective is below 0
 
     def add(self, cut: Cut) -> None:
-        """Raises every bound that the cut raises."""
+        """Raise every bound that the cut improves."""
         slopes = np.zeros(8 * len(self.bytes))
         slopes[: self.n_units] = cut.slopes
         value = np.full(len(self.values), cut.constant)
@@ -78,15 +78,15 @@ class Bounds:
         np.maximum(self.values, value, out=self.values)
 
     def lowest(self) -> tuple[int, ...]:
-        """The most promising support."""
+        """Return the support with the lowest bound."""
         return unpack_support(self.bytes[:, int(self.values.argmin())], self.n_units)
 
 
 def explicit(search: Search, supports: Packed) -> Iterator[None]:
-    """Solves the most promising support until its bound proves the best found.
+    """Solve the most promising support until its bound proves that the best support so far is optimal.
 
-    All allowed units together are solved first: often no support can be much better than the best that was found.
-    Each support that is not better is widened while many are left, so that one solution disproves many.
+    Solve all allowed units together first: often no support can be much better than the best so far. While many
+    supports are left, widen each that is not better, so that one solution disproves many.
     """
     bounds, covers = Bounds(supports, search.pool.n_units), Covers(search)
     if not search.out_of_time:
@@ -101,7 +101,7 @@ def explicit(search: Search, supports: Packed) -> Iterator[None]:
         at, value = search.pool.strongest(support)
         if value > lowest + 1e-10 * search.best.objective:
             bounds.add(search.pool.cuts[at])
-        elif support in search.pool.supports:  # as close as the support itself was solved
+        elif support in search.pool.supports:  # its own cut is as close as it was solved
             return
         else:
             solved = search.solve(support)
@@ -115,20 +115,20 @@ def explicit(search: Search, supports: Packed) -> Iterator[None]:
 #
 #     minimize η  with  η + Σ_a min(slope_a, constant − L) p_a ≥ constant  for every cut,  η ≥ L,  and the limits on p
 #
-# where L is a proven lower bound: a support with a unit of a steeper slope is bounded by L already, so the smaller
-# slope is true for whole p, and much stronger between them. Numbers are divided by the best objective, since the
-# solver's tolerances are absolute; the bound that it reports is lowered by more than they allow.
+# where L is a proven lower bound: L already bounds a support with a unit of a steeper slope, so the smaller slope is
+# valid for integer p, and much stronger between integers. Numbers are divided by the best objective, since the solver's
+# tolerances are absolute; its reported bound is lowered by more than they allow.
 
-_TOLERANCE = 5e-6  # HiGHS lets a row be broken by 1e-6
-_SMALLEST = 1e-9  # HiGHS takes smaller numbers for 0; a larger slope keeps the bound true
+_TOLERANCE = 5e-6  # HiGHS accepts a violation of 1e-6 in a row
+_SMALLEST = 1e-9  # HiGHS treats smaller numbers as 0; a larger slope keeps the bound valid
 _ROOT = 40
-_PATIENCE = 3.0  # seconds of one program; Ctrl-C is heard after it
-_OPTIMAL, _TIME = 0, 1  # what scipy calls them
+_PATIENCE = 3.0  # seconds for one program; Ctrl-C works only between programs
+_OPTIMAL, _TIME = 0, 1  # scipy's status codes
 
 
 @dataclass(frozen=True)
 class MasterAnswer:
-    """What a program gave: p where it found one, a true lower bound, and "optimal", "time" or "failed"."""
+    """The result of a program: p if it found one, a valid lower bound, and "optimal", "time" or "failed"."""
 
     p: Floats | None
     bound: float
@@ -136,7 +136,7 @@ class MasterAnswer:
 
 
 class Master:
-    """The program of all cuts that the pool holds."""
+    """The integer program of all cuts in the pool."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
@@ -147,7 +147,7 @@ class Master:
         self.upper = np.append(allowed, 1.0)
 
     def solve(self, *, whole: bool, seconds: float) -> MasterAnswer:
-        """The best p, if one was found, and a lower bound in the objective's own units."""
+        """Return the best p, if one was found, and a lower bound in the units of the objective."""
         for presolve in (True, False):
             found = self._milp(whole, seconds, presolve)
             if found.status in (_OPTIMAL, _TIME):
@@ -181,7 +181,7 @@ class Master:
 
 
 def root(search: Search) -> Iterator[None]:
-    """Cuts at shares of units, until the relaxation does not rise any more."""
+    """Add cuts at fractional shares of units until the relaxation stops rising."""
     master = Master(search)
     search.pool.solve_support(search.limits.allowed)
     yield
@@ -201,10 +201,10 @@ def root(search: Search) -> Iterator[None]:
 
 
 def cutting_planes(search: Search) -> Iterator[None]:
-    """Solves the support that the program finds most promising, until its bound proves the best found.
+    """Solve the support that the program finds most promising, until its bound proves that the best one is optimal.
 
-    Each program is stopped after a few seconds, so that Ctrl-C is heard; where neither a new support nor a higher
-    bound came of it, the next one gets twice the time. It ends early where HiGHS fails or its tolerances are reached.
+    Each program is stopped after a few seconds, so that Ctrl-C works. If it gave neither a new support nor a higher
+    bound, the next one gets twice the time. The search ends early if HiGHS fails or its tolerances are reached.
     """
     master, covers, patience = Master(search), Covers(search), _PATIENCE
     while not search.out_of_time:
@@ -225,29 +225,29 @@ def cutting_planes(search: Search) -> Iterator[None]:
 
 
 def _complete_support(search: Search, p: Floats) -> tuple[int, ...] | None:
-    """The support that p means, with what else fits; None where rounding has broken a limit."""
+    """Return the support that p describes, with every other unit that fits; None if rounding has broken a limit."""
     chosen = tuple(np.flatnonzero(p > 0.5).tolist())
     steepest = np.argsort(-search.pool.cuts[search.pool.strongest(chosen)[0]].slopes, kind="stable")
     return search.limits.complete(chosen, steepest.tolist()) if search.limits.allow(chosen) else None
 
 
-# The proof without HiGHS: branch and bound over units, with bounds that are as exact as the cuts themselves.
+# The proof without HiGHS: branch and bound over units, with bounds as exact as the cuts themselves.
 #
-# A node is a set of units that are in and one of units that may still join. No support below it is better than the
-# highest of its cuts' bounds, each lowered by its steepest slopes of as many units as may still join. This is weaker
-# than the program of all cuts, but it knows no tolerance and cannot fail.
+# A node has a set of chosen units and a set of units that may still join. Each cut bounds all supports below the node:
+# its value on the chosen units, minus its steepest slopes for as many units as may join. The highest of these bounds
+# holds. This is weaker than the program of all cuts, but it has no tolerance and cannot fail.
 
-Node = tuple[float, tuple[int, ...], tuple[int, ...]]  # bound, units that are in, units that may join
+Node = tuple[float, tuple[int, ...], tuple[int, ...]]  # bound, chosen units, units that may join
 
 
 def branching(search: Search) -> Iterator[None]:
-    """Opens the node of the lowest bound, until that proves the best found.
+    """Open the node with the lowest bound until that bound proves that the best support is optimal.
 
-    Where nothing can be told any more (a support is known only as well as it was solved), it ends without a proof.
+    It ends without a proof if only the accuracy of solved supports is left as a gap.
     """
     allowed = search.limits.allowed
     heap: list[Node] = [(node_bound(search, (), allowed), (), allowed)]
-    settled = search.best.objective  # the lowest bound of supports that are solved already
+    settled = search.best.objective  # the lowest bound of supports that are already solved
     while heap and not search.out_of_time:
         search.raise_bound(min(heap[0][0], settled))
         if search.proven or settled <= heap[0][0]:
@@ -267,12 +267,12 @@ def branching(search: Search) -> Iterator[None]:
 
 
 def node_bound(search: Search, inside: Sequence[int], free: Sequence[int]) -> float:
-    """What no support with these units, and others only of the free ones, goes below."""
+    """Return a lower bound for all supports with these units and any of the free ones."""
     return max(0.0, float(_bounds(search, inside, free).max(initial=0.0)))
 
 
 def _bounds(search: Search, inside: Sequence[int], free: Sequence[int]) -> Floats:
-    """The same from each of the cuts, lowered by more than adding up can round."""
+    """Return the same bound from each cut, minus more than the rounding of the sum."""
     constants, slopes = search.pool.table()
     may_join = min(len(free), search.limits.max_units - len(inside))
     lost = slopes[:, list(inside)].sum(axis=1)
@@ -283,7 +283,7 @@ def _bounds(search: Search, inside: Sequence[int], free: Sequence[int]) -> Float
 
 
 def _children(inside: tuple[int, ...], free: tuple[int, ...], search: Search) -> list[Node]:
-    """With the unit that matters most where the bound comes from, and without it."""
+    """Split a node by the steepest unit of its strongest cut: supports with this unit, and without it."""
     slopes = search.pool.cuts[int(_bounds(search, inside, free).argmax())].slopes
     unit = max(free, key=lambda each: (float(slopes[each]), -each))
     rest = tuple(each for each in free if each != unit)
@@ -292,16 +292,16 @@ def _children(inside: tuple[int, ...], free: tuple[int, ...], search: Search) ->
     return [(node_bound(search, *each), *each) for each in ((inside, rest), (more, fitting))]
 
 
-# A good support to start from: the most promising unit joins until none can, then units are exchanged.
+# A good support to start from: add the most promising unit until none fits, then exchange units.
 
-_TRIED = 3  # units that are tried before one joins
-_JOINING, _LEAVING = 5, 4  # units that are tried in an exchange
+_TRIED = 3  # units tried before one joins
+_JOINING, _LEAVING = 5, 4  # units tried in an exchange
 
 
 def grow(search: Search) -> Iterator[None]:
-    """Units join one by one, each time the best of those with the steepest slopes.
+    """Add units one by one, each time the best of those with the steepest slopes.
 
-    There is a rule on as many units as fit whatever the time, but when it is over only the steepest is tried.
+    Once time is up only the steepest is tried, so that there is always a rule on as many units as fit.
     """
     current = search.solve(())
     while not search.stop.asked:
@@ -319,7 +319,7 @@ def grow(search: Search) -> Iterator[None]:
 
 
 def exchange(search: Search) -> Iterator[None]:
-    """One unit of the best support goes, another comes, as long as that helps."""
+    """Replace one unit of the best support by another, as long as that helps."""
     improved = True
     while improved and not search.out_of_time:
         improved = False

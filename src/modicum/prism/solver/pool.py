@@ -1,4 +1,4 @@
-"""Supports that have been solved and the cuts that they gave; and the search that looks for the best of them."""
+"""The solved supports and their cuts, and the state of a search for the best support."""
 
 import time
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ TIE = 1e-8  # objectives closer than this, relative, count as equal
 
 
 class SupportPool:
-    """Solves each support once; cuts hold for every support, whatever the limits of a later search."""
+    """Solve each support once; the cuts hold for every support, whatever the limits of a later search."""
 
     def __init__(self, problem: Problem) -> None:
         self.inner = Hinge(problem) if problem.loss == "hinge" else Squared(problem)
@@ -27,7 +27,7 @@ class SupportPool:
         self._constants = np.zeros(64)
 
     def solve_support(self, support: Sequence[int]) -> Solved:
-        """The rule on this support, kept for the next time."""
+        """Return the rule on this support, from memory if it was solved before."""
         key = tuple(sorted(int(unit) for unit in support))
         if key not in self.supports:
             self.supports[key] = self.inner.solve_support(key)
@@ -35,13 +35,13 @@ class SupportPool:
         return self.supports[key]
 
     def solve_relaxation(self, shares: Floats) -> Cut:
-        """The cut at shares of units, which is kept too."""
+        """Return the cut at fractional shares of units, and keep it."""
         cut = self.inner.solve_relaxation(np.clip(shares, 1e-3, 1.0))
         self._keep(cut)
         return cut
 
     def strongest(self, support: tuple[int, ...]) -> tuple[int, float]:
-        """Which cut bounds this support highest, and how high."""
+        """Return the number of the cut with the highest bound for this support, and the bound."""
         if not self.cuts:
             return -1, 0.0
         count = len(self.cuts)
@@ -50,7 +50,7 @@ class SupportPool:
         return at, float(values[at])
 
     def table(self) -> tuple[Floats, Floats]:
-        """Constants and slopes of all cuts."""
+        """Return the constants and slopes of all cuts."""
         return self._constants[: len(self.cuts)], self._slopes[: len(self.cuts)]
 
     def _keep(self, cut: Cut) -> None:
@@ -64,7 +64,7 @@ class SupportPool:
 
 @dataclass
 class Search:
-    """One search: the best rule so far within the limits, and what none can go below."""
+    """One search: the best rule so far within the limits, and a lower bound for all rules."""
 
     pool: SupportPool
     limits: SupportLimits
@@ -82,7 +82,7 @@ class Search:
                 self._compare(solved)
 
     def solve(self, support: Sequence[int]) -> Solved:
-        """Solves a support within the limits and keeps it where it is the best."""
+        """Solve a support within the limits and keep it if it is the best."""
         solved = self.pool.solve_support(support)
         self._compare(solved)
         return solved
@@ -95,12 +95,12 @@ class Search:
             self.best = solved
 
     def raise_bound(self, bound: float) -> None:
-        """The bound, where it is higher than the one before; none is above what was found."""
+        """Raise the bound if the new one is higher, at most to the best objective."""
         self.bound = max(self.bound, min(bound, self.best.objective))
 
     @property
     def enough(self) -> float:
-        """A bound this high proves the best."""
+        """The bound that proves the best support within the gap."""
         return self.best.objective * (1 - self.gap)
 
     @property
@@ -109,7 +109,7 @@ class Search:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """The seconds left."""
         return np.inf if self.deadline is None else self.deadline - time.monotonic()
 
     @property

@@ -1,6 +1,6 @@
-"""What is minimized when PriSM trains [Barbato25 §4], and what solving it for one choice of units tells of all others.
+"""PriSM's training problem [Barbato25 §4], and the cuts by which one solution bounds all other choices of units.
 
-A problem is on arrays: scaled columns, targets, counts, selectable units.
+A problem consists of arrays: scaled columns, targets, counts, selectable units.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,13 +20,13 @@ _ODD = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio: spreads close 
 
 @dataclass(frozen=True)
 class Problem:
-    """Choose units and fit a linear rule w·x − b on their columns, for one task or for several over the same units.
+    """Choose units and fit a linear rule w·x − b on their columns, for one or several tasks on the same units.
 
-    For the loss "hinge" every task adds
+    With the loss "hinge", every task adds
 
         ½‖w‖² + π Σ cᵢ max(0, 1 − tᵢ (w·xᵢ − b))
 
-    which is the objective of [Barbato25 Figure 5] for cᵢ records with the values xᵢ and the label tᵢ; for "squared"
+    which is the objective of [Barbato25 Figure 5] for cᵢ records with the values xᵢ and the label tᵢ; with "squared"
 
         ½‖w‖² + π Σ cᵢ ½ (w·xᵢ − b − tᵢ)²
 
@@ -37,9 +37,9 @@ class Problem:
     columns : array, rows × columns
         Scaled; the penalty and the box are in their units.
     targets : array, rows × tasks
-        +1 and −1 for "hinge" (several tasks: one class against the rest each), numbers for "squared".
+        +1 and −1 for "hinge" (each of several tasks is one class against the rest), numbers for "squared".
     counts : array
-        How many records each row stands for; any positive weight.
+        How many records each row represents; any positive weight.
     units : tuple of tuples of int
         The columns of each selectable unit; every column is in exactly one.
     penalty : float
@@ -78,7 +78,7 @@ class Problem:
         box: float,
         loss: str = "hinge",
     ) -> "Problem":
-        """The problem with equal rows (columns and targets) merged into counts; rows of weight 0 are left out."""
+        """Merge equal rows (columns and targets) into counts, and drop rows of weight 0."""
         X = np.asarray(columns, dtype=np.float64)
         t = np.asarray(targets, dtype=np.float64).reshape(len(X), -1)
         counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -91,15 +91,15 @@ class Problem:
         return cls(np.ascontiguousarray(X), t, counts, tuple(tuple(u) for u in units), float(penalty), float(box), loss)
 
     def columns_of(self, support: Iterable[int]) -> Codes:
-        """The columns of these units, in order."""
+        """Return the columns of these units, in order."""
         return np.array(sorted(c for unit in support for c in self.units[unit]), dtype=np.int64)
 
     def by_unit(self, values: Floats) -> Floats:
-        """The sum over the columns of each unit."""
+        """Sum the columns' values for each unit."""
         return np.bincount(self._unit_of, values, len(self.units)).astype(np.float64)
 
     def by_column(self, values: Floats) -> Floats:
-        """The value of its unit for each column."""
+        """Return each column the value of its unit."""
         return values[self._unit_of]
 
     @cached_property
@@ -123,15 +123,15 @@ def _check(
     if len(counts) != len(X) or not np.isfinite(counts).all() or counts.min(initial=0.0) < 0:
         raise ParameterError("The 'weights' parameter of Problem must hold one number ≥ 0 for each row.")
     if loss == "hinge" and not np.isin(t, (-1.0, 1.0)).all():
-        raise ParameterError("The 'targets' parameter of Problem must hold +1 and -1 where the loss is 'hinge'.")
+        raise ParameterError("The 'targets' parameter of Problem must hold +1 and -1 if the loss is 'hinge'.")
     if not (np.isfinite(X).all() and np.isfinite(t).all() and (counts > 0).any()):
         raise ParameterError("The 'columns' and 'targets' parameters of Problem must be finite, with a weight above 0.")
 
 
 def distinct_rows(*tables: Floats) -> tuple[Codes, Codes]:
-    """One row for each distinct one, and for every row which of them it equals.
+    """Return the first row of each group of equal rows, and the group of every row.
 
-    Rows are told apart by 64 bits made of their numbers, and then compared: sorting whole rows takes far longer.
+    Rows are grouped by a 64-bit hash and then compared: sorting whole rows takes far longer.
     """
     key = np.zeros(len(tables[0]), dtype=np.uint64)
     columns = [column for table in tables for column in table.T]
@@ -148,7 +148,7 @@ def distinct_rows(*tables: Floats) -> tuple[Codes, Codes]:
 
 
 def group_keys(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
-    """One row with each key, and for every row which key it has."""
+    """Return one row for each key, and the number of every row's key."""
     if key.dtype == np.int64 and key.max(initial=0) < 4 * len(key):  # no need to sort
         there = np.bincount(key) > 0
         group = (np.cumsum(there) - 1)[key]
@@ -160,18 +160,18 @@ def group_keys(key: npt.NDArray[Any]) -> tuple[Codes, Codes]:
 
 
 def sum_by_group(values: Floats, group: Codes) -> Floats:
-    """The sum of the values of each group."""
+    """Sum the values of each group."""
     return np.bincount(group, values).astype(np.float64)
 
 
-# Rows that are equal on the chosen units count as one row there.
+# Rows that are equal on the chosen units are merged into one.
 
 _SAMPLE = 4_096
 _LIMIT = 2**61
 
 
 class Merging:
-    """Codes each unit once, when it is first asked for; a unit of nearly as many values as rows is never coded.
+    """Code each unit once, on first use; never code a unit with nearly as many values as rows.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class Merging:
         self._codes: dict[int, Codes | None] = {}
 
     def keys(self, support: tuple[int, ...]) -> Codes | None:
-        """A number for each row, equal where the rows are equal on these units; None where merging does not pay."""
+        """Number each row, with equal numbers for rows equal on these units; None if merging does not pay."""
         if len(support) == len(self.problem.units):
             return None
         key = np.zeros(len(self.problem.columns), dtype=np.int64)
@@ -217,14 +217,13 @@ class Merging:
         return codes if len(first) <= max(64, len(columns) / 2) else None
 
 
-# What solving one choice of units tells of all the others: a lower bound that is linear in the choice.
+# Solving one choice of units gives a lower bound for all others that is linear in the choice.
 #
-# c(p), the optimum on the support of p, is a convex function of p. Any multipliers α that are feasible for the dual
-# give
+# c(p), the optimum on the support of p, is a convex function of p. Any dual feasible multipliers α give
 #
 #     c(p) ≥ constant − Σ_a p_a · slope_a,    slope_a = Σ over the columns of a of h(s),  s = Σᵢ αᵢ xᵢ
 #
-# with h(s) = max over |w| ≤ box of (ws − w²/2), and the optimal ones at p̂ make it tight there.
+# with h(s) = max over |w| ≤ box of (ws − w²/2); the optimal multipliers at p̂ make the bound tight there.
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -245,22 +244,22 @@ class Cut:
     slopes: Floats
 
     def at(self, support: tuple[int, ...]) -> float:
-        """The lower bound for this support."""
+        """Return the lower bound for this support."""
         return self.constant - float(self.slopes[list(support)].sum())
 
     def plus(self, other: "Cut") -> "Cut":
-        """The lower bound for two tasks together."""
+        """Return the lower bound for two tasks together."""
         return Cut(self.constant + other.constant, self.slopes + other.slopes)
 
     def loosen(self) -> "Cut":
-        """The same, lower by more than what adding up the slopes can round."""
+        """Lower the bound by more than the rounding of the sum of slopes."""
         rounding = 8 * len(self.slopes) * EPS * (abs(self.constant) + float(self.slopes.max(initial=0.0)))
         return Cut(self.constant - rounding, self.slopes)
 
 
 @dataclass(frozen=True)
 class Solved:
-    """The rule on one support, its objective, and the cut that belongs to it."""
+    """The rule on one support, its objective, and its cut."""
 
     support: tuple[int, ...]
     objective: float
@@ -270,12 +269,12 @@ class Solved:
 
     @property
     def bound(self) -> float:
-        """What no rule on this support goes below."""
+        """A lower bound for all rules on this support."""
         return max(0.0, self.cut.at(self.support))
 
 
 def conjugate(s: Floats, box: float) -> Floats:
-    """h(s) = max over |w| ≤ box of (ws − w²/2): s²/2 until the box binds.
+    """Compute h(s) = max over |w| ≤ box of (ws − w²/2): s²/2 until the box binds.
 
     Examples
     --------

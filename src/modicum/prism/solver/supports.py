@@ -1,4 +1,4 @@
-"""Which units may be chosen together: at most so many, and never all of a forbidden set ([Barbato25], (6) and (8))."""
+"""Which units may be chosen together: a limited number, never all of a forbidden set ([Barbato25], (6) and (8))."""
 
 import ctypes
 import os
@@ -22,17 +22,17 @@ from modicum.typing import Codes, Floats, Mask
 Packed = npt.NDArray[np.uint8]  # one support a row, one unit a bit
 Index = tuple[Codes, Codes, Codes, Codes]
 
-# HiGHS through scipy, without what it writes to the standard output though it is told to be silent.
+# HiGHS through scipy, without its lines on standard output.
 #
 # When it repairs a solution it prints a line from C, whatever the options. So file descriptor 1 is a temporary file
-# while it works; what others wrote meanwhile is passed on after it, its own lines are not.
+# while it works. Afterwards everything except its own lines is passed on.
 
 _OWN = b"HighsMipSolverData::"
-_ALONE = threading.Lock()  # there is one standard output
+_ALONE = threading.Lock()  # standard output is shared by all threads
 
 
 def solve_milp(*args: Any, **kwargs: Any) -> Any:
-    """What `scipy.optimize.milp` gives, in silence.
+    """Run `scipy.optimize.milp` without output.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def _silence_solver() -> Iterator[None]:
     try:
         flush = ctypes.CDLL(None).fflush
         saved = os.dup(1)
-    except (OSError, TypeError, AttributeError):  # no C library of this kind, or no standard output
+    except (OSError, TypeError, AttributeError):  # no such C library, or no standard output
         yield
         return
     flush(None)
@@ -84,7 +84,7 @@ _SECONDS = 10.0
 
 @dataclass(frozen=True)
 class SupportLimits:
-    """What a support must keep to.
+    """The limits that a support must respect.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class SupportLimits:
 
     @classmethod
     def of(cls, n_units: int, max_units: int | None, forbidden: Sequence[Sequence[int]]) -> "SupportLimits":
-        """The limits without what follows from others: only minimal sets, and single units as not allowed."""
+        """Simplify the limits: keep only minimal sets, and turn sets of one unit into units that are not allowed."""
         sets = sorted({tuple(sorted(set(map(int, each)))) for each in forbidden}, key=lambda each: (len(each), each))
         if any(not each or each[0] < 0 or each[-1] >= n_units for each in sets):
             raise ParameterError("The 'forbidden' parameter must hold sets of at least one unit each, by number.")
@@ -122,7 +122,7 @@ class SupportLimits:
 
     @cached_property
     def is_allowed(self) -> Mask:
-        """For each unit whether it may be chosen at all."""
+        """Mark the units that may be chosen at all."""
         return np.isin(np.arange(self.n_units), self.allowed)
 
     @cached_property
@@ -135,20 +135,20 @@ class SupportLimits:
 
     @cached_property
     def index(self) -> Index:
-        """The units of each set one after another, and the sets of each unit, both with where each begins."""
+        """Concatenate the units of each set, and the sets of each unit, both with their start positions."""
         sets = incidence(self.forbidden, self.n_units)
         set_at, unit_at = (np.append(0, np.cumsum(sets.sum(axis=axis))) for axis in (1, 0))
         return np.nonzero(sets)[1], set_at, np.nonzero(sets.T)[1], unit_at
 
     def shares(self, support: Sequence[int]) -> Floats:
-        """Halfway from the same share of every allowed unit to this support."""
+        """Return the shares halfway between equal shares of all allowed units and this support."""
         found = np.zeros(self.n_units)
         found[list(self.allowed)] = self.max_units / max(1, len(self.allowed)) / 2
         found[list(support)] += 0.5
         return found
 
     def complete(self, support: Sequence[int], preferred: Sequence[int]) -> tuple[int, ...]:
-        """The support with every unit that still fits, the preferred first."""
+        """Add every unit that still fits, the preferred first."""
         chosen = list(support)
         for unit in preferred:
             if unit not in chosen and self.allow([*chosen, int(unit)]):
@@ -157,7 +157,7 @@ class SupportLimits:
 
 
 def incidence(sets: Sequence[Sequence[int]], n_units: int) -> Mask:
-    """One row for each set, one column for each unit.
+    """Return a table with a row for each set and a column for each unit.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def incidence(sets: Sequence[Sequence[int]], n_units: int) -> Mask:
 
 
 def _minimal(sets: Sequence[Sequence[int]], n_units: int) -> Mask:
-    """Which of the sets, shorter ones first, hold none of the others."""
+    """Mark the sets that contain no other set; the sets come shortest first."""
     rows = incidence(sets, n_units).astype(np.float32)
     sizes = rows.sum(axis=1)
     keep = np.ones(len(sets), dtype=bool)
@@ -184,9 +184,9 @@ def _minimal(sets: Sequence[Sequence[int]], n_units: int) -> Mask:
 
 
 def largest_support(n_units: int, forbidden: Sequence[Sequence[int]]) -> int:
-    """The most units that may be chosen together: all but the fewest that hit every forbidden set.
+    """Return how many units may be chosen together: all except the fewest that hit every forbidden set.
 
-    Where that is not settled within about ten seconds, a number that is certainly not too small.
+    If this takes more than about ten seconds, return an upper bound.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def largest_support(n_units: int, forbidden: Sequence[Sequence[int]]) -> int:
 
 
 def _fewest_that_hit(limits: SupportLimits) -> int:
-    """How many units hit every forbidden set, at least; by HiGHS."""
+    """Return a lower bound on how many units hit every forbidden set, computed by HiGHS."""
     from scipy.optimize import Bounds, LinearConstraint  # deferred: it takes a while to load
 
     hits = LinearConstraint(incidence(limits.forbidden, limits.n_units) * 1.0, lb=1)
@@ -214,25 +214,25 @@ def _fewest_that_hit(limits: SupportLimits) -> int:
 
 
 def pack_supports(supports: Sequence[Sequence[int]], n_units: int) -> Packed:
-    """Supports as rows of bits."""
+    """Pack supports into rows of bits."""
     return np.packbits(incidence(supports, n_units), axis=1, bitorder="little")
 
 
 def unpack_support(row: Packed, n_units: int) -> tuple[int, ...]:
-    """The units of one support."""
+    """Return the units of one support."""
     return tuple(np.flatnonzero(np.unpackbits(row, bitorder="little")[:n_units]).tolist())
 
 
-# All supports that no unit can join, where they are not too many: walked through, or from what must be left out.
+# All maximal supports, unless there are too many: by a walk, or from the units that must be left out.
 
 _LISTING_WORK = 1_000_000_000  # steps of the walk: about two seconds
-_COMPARED = 3_000_000  # sets that are compared: about a second
+_COMPARED = 3_000_000  # comparisons of sets: about a second
 
 
 def maximal_supports(limits: SupportLimits, limit: int) -> Packed | None:
-    """All supports that no unit can join; None where they are more than the limit, or too many to look through.
+    """List all supports that no unit can join; None if there are more than `limit`, or too many to look through.
 
-    It takes no more than a few seconds, whatever the limits are.
+    It takes at most a few seconds, whatever the limits are.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def maximal_supports(limits: SupportLimits, limit: int) -> Packed | None:
 
 
 def _by_hitting_sets(limits: SupportLimits, limit: int) -> Packed | None:
-    """From what must be left out: the minimal sets that hit all forbidden ones, and of what is left the subsets."""
+    """List them from their complements: leave out each minimal set that hits all forbidden ones, then take subsets."""
     left_out, compared = [0], 0
     for units in limits.forbidden:
         each = sum(1 << unit for unit in units)
@@ -270,15 +270,15 @@ def _by_hitting_sets(limits: SupportLimits, limit: int) -> Packed | None:
     return pack_supports(found, limits.n_units)
 
 
-# A walk through all sets of units that may be chosen together, one unit joining or leaving at a time (compiled).
+# A walk through all sets of units that may be chosen together; at each step one unit joins or leaves (compiled).
 #
-# For every forbidden set it is counted how many of its units are missing; where one is, that unit is blocked. So a step
-# costs as much as there are forbidden sets with its unit, whatever their number in all.
+# The walk counts how many units of every forbidden set are missing; if one is missing, that unit is blocked. So the
+# cost of a step depends only on the forbidden sets with its unit.
 
 
 @numba.njit(cache=True, nogil=True)
 def _walk(index: Index, allowed: Mask, most: int, out: Packed, only_size: bool, work: int) -> tuple[int, bool]:
-    """How many supports were written to `out`, or the size of the largest; and whether it came to its end."""
+    """Write supports to `out` and count them, or find the largest size; return this and whether the walk finished."""
     _, set_at, _, _ = index
     n, size, unit, found = len(allowed), 0, 0, 0
     missing = set_at[1:] - set_at[:-1]
@@ -315,7 +315,7 @@ def _walk(index: Index, allowed: Mask, most: int, out: Packed, only_size: bool, 
 
 @numba.njit(cache=True, nogil=True)
 def _move(index: Index, unit: int, way: int, inside: Mask, missing: Codes, blocked: Codes) -> int:
-    """The unit joins (1) or leaves (-1); gives the work that it was."""
+    """Let the unit join (1) or leave (-1); return the work done."""
     members, set_at, sets_of, unit_at = index
     inside[unit] = False
     for at in range(unit_at[unit], unit_at[unit + 1]):

@@ -1,4 +1,4 @@
-"""Phase 2 of PriSM [Barbato25 §4]: the best linear rule on few units, none of the forbidden sets whole, proven best."""
+"""Phase 2 of PriSM [Barbato25 §4]: the best linear rule on few units, without a complete forbidden set, proven."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from modicum.prism.solver.supports import SupportLimits, maximal_supports
 from modicum.progress import Stop, stoppable, track_progress
 from modicum.typing import Floats
 
-LISTED = 300_000  # maximal supports that are listed; more are left to the mixed integer program
+LISTED = 300_000  # the most maximal supports to list; beyond this the mixed integer program takes over
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A rule and the proof of how good it is.
+    """A rule and the proof of its quality.
 
     Attributes
     ----------
@@ -30,18 +30,17 @@ class Trained:
     intercepts : array
         b of each task.
     objective : float
-        Of these coefficients and intercepts.
+        The objective of these coefficients and intercepts.
     bound : float
         No rule within the limits has a lower objective.
     gap : float
         (objective − bound) / objective.
     solves : int
-        How often an inner problem was solved for this.
+        How many inner problems were solved.
     master : str
-        "explicit", "cutting planes", or "support" where the units were given.
+        "explicit", "cutting planes", or "support" if the units were given.
     stopped : bool
-        Whether the gap that was asked for is not proven: time ran out, or the user stopped it, or it was smaller than
-        what can be computed.
+        True if the requested gap is not proven: time ran out, the user stopped it, or it is too small to compute.
     """
 
     support: tuple[int, ...]
@@ -56,16 +55,16 @@ class Trained:
 
 
 class Trainer:
-    """Solves a problem under limits; what it has learned under some limits serves the next ones.
+    """Solve a problem under limits; solutions under some limits are reused under the next ones.
 
     Parameters
     ----------
     problem : Problem
-        What is minimized.
+        The problem to minimize.
 
     Examples
     --------
-    Unit 0 tells most, but it may not be used together with unit 1:
+    Unit 0 predicts best, but it may not be used together with unit 1:
 
     >>> import numpy as np
     >>> from modicum.prism.solver.trainer import Problem, Trainer
@@ -94,13 +93,13 @@ class Trainer:
         time_limit: float | None = None,
         progress: bool = True,
     ) -> Trained:
-        """The best rule on at most `max_units` units (None: any number), none of the forbidden sets whole.
+        """Find the best rule on at most `max_units` units (None: any number) without a complete forbidden set.
 
-        Units that the rule does not need are left out, and of rules that are equally good the one of fewer units is
-        taken, then the one of earlier units. Without a `time_limit` in seconds it works until the gap is proven, which
-        can be had down to about 1e-8: each support is solved no closer than 1e-9. With one, units still join until
-        none fits, so that there is always a rule; the time may end a few seconds late. Where the gap was not reached,
-        for whatever reason, the result says that it was `stopped`.
+        Units that the rule does not need are left out. Of equally good rules, the one with fewer units wins, then the
+        one with earlier units. Without a `time_limit` in seconds, the search runs until the gap is proven. The smallest
+        gap is about 1e-8, since each support is solved to about 1e-9. With a limit, units still join until none fits,
+        so that there is always a rule; the search may end a few seconds late. If the gap was not reached, for any
+        reason, the result has `stopped` set.
         """
         start, solved_before = time.monotonic(), len(self._pool.cuts)
         limits = SupportLimits.of(len(self.problem.units), max_units, forbidden)
@@ -113,13 +112,13 @@ class Trainer:
         return _report(best, search.bound, len(self._pool.cuts) - solved_before, search.master, gap)
 
     def on_support(self, support: Sequence[int]) -> Trained:
-        """The plain support vector machine (or least squares) on these units, whether it needs them all or not."""
+        """Fit the plain support vector machine (or least squares) on all these units, needed or not."""
         solved_before = len(self._pool.cuts)
         given = self._pool.solve_support(support)
         return _report(given, given.bound, len(self._pool.cuts) - solved_before, "support", np.inf)
 
     def _drop_idle_units(self, solved: Solved, stop: Stop) -> Solved:
-        """Leaves out units whose coefficients are 0 but for rounding, where solving again without them agrees."""
+        """Drop units whose coefficients are 0 up to rounding, if the objective without them is the same."""
         near = TIE * solved.objective
         idle = [unit for unit in solved.support if self._is_idle(unit, solved)]
         idle.sort(key=lambda unit: float(solved.cut.slopes[unit]))
@@ -134,7 +133,7 @@ class Trainer:
     def _is_idle(self, unit: int, solved: Solved) -> bool:
         sizes = np.abs(solved.coefficients)
         small = float(sizes[:, list(self.problem.units[unit])].max()) <= 1e-5 * float(sizes.max())
-        costs = float(solved.cut.slopes[unit])  # at least, when it goes
+        costs = float(solved.cut.slopes[unit])  # of dropping the unit, at least
         return costs <= (TIE if small else 1e-12) * solved.objective
 
 
@@ -151,7 +150,7 @@ def _proof(search: Search) -> Iterator[None]:
 
 
 def _report(solved: Solved, bound: float, solves: int, master: str, wanted: float) -> Trained:
-    """A rule with its proof, where the gap that was asked for is known."""
+    """Combine a rule with its proof; `wanted` is the requested gap."""
     objective = solved.objective
     gap = max(0.0, (objective - bound) / objective) if objective > 0 else 0.0
     return Trained(
