@@ -640,7 +640,7 @@ def test_a_release_without_a_class_or_with_one_class_cannot_be_learned_from(data
     with pytest.raises(DataError, match="'label' is the same for all"):
         model().fit(X, pd.Series(["good"] * len(X), name="label"))
     for fractions in (X["age"] + 0.5, (X["age"] > 50) / 2):
-        with pytest.raises(DataError, match="Unknown label type: the class 'label' holds numbers with fractions"):
+        with pytest.raises(DataError, match="Unknown label type: the class 'label' contains numbers with fractions"):
             model().fit(X, fractions.rename("label"))
     with pytest.raises(ParameterError, match=r"must be an AnatomyRelease or a folder\. Got DataFrame"):
         model().fit_release(X)

@@ -204,7 +204,7 @@ def test_no_adversary_sees_the_truth(monkeypatch):
     assert found[0].accuracy > found[1].accuracy
 
 
-@pytest.mark.filterwarnings("ignore:The identifying table tells 'ill'")
+@pytest.mark.filterwarnings("ignore:The identifying table reveals 'ill'")
 def test_the_more_an_attribute_tells_the_more_people_are_matched():
     found = [md.attacks.Matching(rounds=4).run(*released(people(spread=spread))) for spread in (0, 12, 40)]
     accuracies = [each.accuracy for each in found]

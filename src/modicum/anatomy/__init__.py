@@ -1,4 +1,4 @@
-"""Learn from anatomized data [Mancuhan16]: tables with every value exact that hide whose the sensitive one is."""
+"""Learn from anatomized data [Mancuhan16]: tables with exact values that hide who has which sensitive value."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Split a table in two: every value stays exact, whose the sensitive one is gets hidden [Mancuhan16 Definition 10]."""
+"""Split a table in two: values stay exact, but who has which sensitive value is hidden [Mancuhan16 Definition 10]."""
 
 import os
 import warnings
@@ -35,41 +35,41 @@ from modicum.typing import Codes
 
 
 class Anatomy(BaseEstimator):
-    """An identifying and a sensitive table, tied by groups in which no sensitive value has more than 1/ℓ.
+    """An identifying and a sensitive table, linked by groups in which no sensitive value has a share above 1/ℓ.
 
-    The identifying table has all columns but the sensitive one, the class and the number of the group, its rows in
-    random order; the sensitive table has the values of each group in an order that says nothing [Mancuhan16 Definition
-    10]. Before anything is released, another count than the one that made the groups checks Definition 9 on it. What
-    the tables tell all the same is warned of: columns from which the sensitive value follows, a person with several
-    records, several sensitive attributes that follow from each other.
+    The identifying table has all columns except the sensitive one, the class and the group number, with rows in random
+    order. The sensitive table lists the values of each group in an order that reveals nothing [Mancuhan16 Definition
+    10]. Before the release, Definition 9 is checked by code that did not make the groups. A `PrivacyWarning` names what
+    the tables still reveal: columns that determine the sensitive value, persons with several records, sensitive
+    attributes that determine each other.
 
     Parameters
     ----------
     l : int
         ℓ of [Mancuhan16 Definition 9]: no sensitive value is more than 1/ℓ of its group.
-    sensitive : name, or several
-        The column to protect; the schema's where none is named. Several get groups and a table of their own each.
+    sensitive : name or names
+        The columns to protect; by default those with that role in the schema. Each gets its own groups and table.
     grouping : "bucketize", "random" or "dealt"
-        How groups are made: by Xiao and Tao's algorithm, by chance alone, or dealt out in turn (`anatomy.grouping`),
-        which an engine can do too: `release_to` takes no other.
+        How groups are made: by Xiao and Tao's algorithm, by chance alone, or dealt out in turn (`anatomy.grouping`).
+        An engine can also deal: `release_to` requires it.
     max_suppressed : number from 0 to 1
-        The largest share of the records that may be left out where a value is too frequent for ℓ. As few as possible
-        are; with several sensitive attributes of more than 2,000 combinations of values the fewest for one after
-        another, until all have groups. Where more would have to go, nothing is released.
+        The largest share of records that may be left out if a value is too frequent for ℓ. As few as possible are left
+        out. If several sensitive attributes have more than 2,000 combinations of values, the fewest are left out for
+        one attribute after another until all have groups. If the share would be exceeded, nothing is released.
     schema : Schema, optional
-        Kinds and roles of the columns. Identifiers, persons' numbers and forbidden attributes are not released.
+        Kinds and roles of the columns. Identifiers, person columns and forbidden attributes are not released.
     random_state : int, optional
-        By default every fit draws anew. A number makes the release the same, byte for byte, each time: whoever knows
-        it could redo part of the assignment, so keep it as secret as the data.
+        By default every fit is random. A number makes the release reproducible byte for byte. With it an adversary
+        could repeat part of the assignment, so keep it as secret as the data.
 
     Attributes
     ----------
     release_ : AnatomyRelease
-        The two tables; a `WrittenAnatomy`, without them, where `release_to` has written them.
+        The two tables; after `release_to` a `WrittenAnatomy`, without the tables.
     rows_ : array of int
-        Which record of X each row of the identifying table is. It undoes the hiding, and is never in the release.
+        The record of X in each row of the identifying table. It undoes the hiding and is never released.
     suppressed_ : array of int
-        Which records of X were left out.
+        The records of X that were left out.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Anatomy(BaseEstimator):
         self.schema = schema
         self.random_state = random_state
 
-    release_: Any  # AnatomyRelease; WrittenAnatomy where it was written by an engine
+    release_: Any  # AnatomyRelease, or WrittenAnatomy after release_to
 
     def fit(self, X: Any, y: Any = None) -> "Anatomy":
         """Make the release.
@@ -108,56 +108,56 @@ class Anatomy(BaseEstimator):
         Parameters
         ----------
         X : pandas or polars frame, or array
-            The records, one a person, with the sensitive columns among them (an array's are called x0, x1, …).
+            The records, one per person, including the sensitive columns (an array's columns are called x0, x1, …).
         y : array-like, optional
             The class, which goes into the identifying table.
         """
         if is_table(X):
-            raise DataError("The table lives in an engine; Anatomy.release_to(X, folder) writes its release there.")
+            raise DataError("The table is in an engine; use Anatomy.release_to(X, folder) to release it.")
         frame = frame_of(self, X)
         schema = schema_of(self, frame)
-        asked = build_task(self, frame, schema, y)
+        task = build_task(self, frame, schema, y)
         random = generator(self.random_state)
-        ordered = {name: value_order(asked, name) for name in asked.sensitive}
+        ordered = {name: value_order(task, name) for name in task.sensitive}
         values = {name: codes for name, (codes, _) in ordered.items()}
         if self.grouping == "dealt":
-            kept, found = self._dealt(asked, values)
+            rows, groups = self._deal_groups(task, values)
         else:
-            kept = self._select_records(values, random)
-            self._check_suppressed(len(frame) - len(kept), len(frame))
-            found = {name: self._groups(codes[kept], random) for name, codes in values.items()}
-        order = random.permutation(len(kept))
-        groups = {name: own[order] for name, own in found.items()}
-        self.rows_: Codes = kept[order]
-        self.suppressed_: Codes = np.setdiff1d(np.arange(len(frame)), kept, assume_unique=True)
-        self.release_ = build_release(asked, ordered, groups, self.rows_, self.l, self.grouping)
-        for message in (*find_repeated_persons(frame, schema), *leaks(asked, values)):
+            rows = self._select_records(values, random)
+            self._check_suppressed(len(frame) - len(rows), len(frame))
+            groups = {name: self._make_groups(codes[rows], random) for name, codes in values.items()}
+        order = random.permutation(len(rows))
+        groups = {name: own[order] for name, own in groups.items()}
+        self.rows_: Codes = rows[order]
+        self.suppressed_: Codes = np.setdiff1d(np.arange(len(frame)), rows, assume_unique=True)
+        self.release_ = build_release(task, ordered, groups, self.rows_, self.l, self.grouping)
+        for message in (*find_repeated_persons(frame, schema), *leaks(task, values)):
             warnings.warn(message, PrivacyWarning, stacklevel=2)
         return self
 
     def release_to(
         self, X: Any, folder: str | os.PathLike[str], y: str | None = None, *, format: str = "parquet"
     ) -> "Anatomy":
-        """Make the release of a table where it lives, and write it: for tables too large for memory.
+        """Release a table inside its engine and write the tables to a folder, for data too large for memory.
 
-        It needs grouping="dealt". The tables have the same rows as `fit` gives of the same records in memory with the
-        same `random_state`. What was written is checked in the engine before the folder gets its name. What the tables
-        tell all the same is looked for in a sample of 50,000 records.
+        It needs grouping="dealt". The tables have the same rows that `fit` would release in memory with the same
+        `random_state`. The engine checks the written tables before the folder gets its name. A sample of 50,000 records
+        shows what the tables still reveal.
 
         Parameters
         ----------
         X : DuckDB relation, Spark DataFrame, polars LazyFrame or Ibis table
         folder : path
-            A new or empty folder; `AnatomyRelease.load` reads it where it fits into memory.
+            A new or empty folder. `AnatomyRelease.load` reads it if it fits into memory.
         y : name of a column, optional
             The class, which goes into the identifying table.
         format : "parquet" or "csv"
-            Spark writes Parquet.
+            Spark writes only Parquet.
 
         Returns
         -------
         self
-            `release_` is a `WrittenAnatomy`: what was measured, without records.
+            `release_` is a `WrittenAnatomy`: the measured figures, without records.
 
         Examples
         --------
@@ -168,14 +168,14 @@ class Anatomy(BaseEstimator):
         ...     anatomy.release_to(X, f"{folder}/released").release_.to_dict()["sensitive"]["illness"]["groups"]
         1666
         """
-        from modicum.anatomy.engine_tables import release_at  # deferred: it needs all that engines need
+        from modicum.anatomy.engine_tables import release_at  # deferred: it imports the engines
 
         table = table_at(X)
         with asking(table.engine):
-            self.release_, said = release_at(self, table, folder, y, format)
+            self.release_, messages = release_at(self, table, folder, y, format)
         self.__dict__.pop("rows_", None)
         self.__dict__.pop("suppressed_", None)
-        for message in said:
+        for message in messages:
             warnings.warn(message, PrivacyWarning, stacklevel=2)
         return self
 
@@ -185,90 +185,92 @@ class Anatomy(BaseEstimator):
         tags.input_tags.string = True
         return tags
 
-    def _groups(self, codes: Codes, random: np.random.Generator) -> Codes:
-        """A group for each record, numbered at random: the order in which groups are made tells of their values."""
+    def _make_groups(self, codes: Codes, random: np.random.Generator) -> Codes:
+        """Assign a group to each record. Groups get random numbers: the order of making them depends on the values."""
         make = bucketize if self.grouping == "bucketize" else random_groups
         groups = make(_renumber_codes(codes), int(self.l), random)
         return random.permutation(int(groups.max()) + 1)[groups]
 
-    def _dealt(self, asked: AnatomyTask, values: dict[str, Codes]) -> tuple[Codes, dict[str, Codes]]:
-        """The records that stay, and their groups, which depend on no order of the rows."""
-        deals, numbering = self._deals(asked, {name: np.bincount(codes) for name, codes in values.items()})
-        hashes = numbering.hashes(asked.frame)
+    def _deal_groups(self, task: AnatomyTask, values: dict[str, Codes]) -> tuple[Codes, dict[str, Codes]]:
+        """Return the released records and their groups, which do not depend on the order of the rows."""
+        deals, numbering = self._plan_deals(task, {name: np.bincount(codes) for name, codes in values.items()})
+        hashes = numbering.hashes(task.frame)
         numbers = {name: numbers_of(codes, hashes) for name, codes in values.items()}
         stays = np.all([own < deals[name].most for name, own in numbers.items()], axis=0)
         groups = {name: deals[name].group(codes, numbers[name])[stays] for name, codes in values.items()}
         return np.flatnonzero(stays), groups
 
-    def _deals(self, asked: AnatomyTask, counts: dict[str, Codes]) -> tuple[dict[str, Deal], Numbering]:
-        """The plan for each sensitive column, from how many records each of its values has."""
+    def _plan_deals(self, task: AnatomyTask, counts: dict[str, Codes]) -> tuple[dict[str, Deal], Numbering]:
+        """Plan the groups of each sensitive column from the number of records of each value."""
         tight = [name for name, own in counts.items() if largest_l(own) < self.l]
         for name in tight:
             self._check_possible(name, counts[name])
-            kept = int(np.minimum(counts[name], most_of_a_value(counts[name], int(self.l))).sum())
-            self._check_suppressed(int(counts[name].sum()) - kept, int(counts[name].sum()))
-        if tight and len(counts) > 1:  # what goes for one column may be missed by another
+            released = int(np.minimum(counts[name], most_of_a_value(counts[name], int(self.l))).sum())
+            self._check_suppressed(int(counts[name].sum()) - released, int(counts[name].sum()))
+        if tight and len(counts) > 1:  # a record left out for one column may be needed by another
             raise DataError(
-                f"The column {tight[0]!r} has one value too often for l = {self.l}, and with several sensitive columns "
-                "grouping='dealt' leaves no record out; take a smaller l, or grouping='bucketize' in memory."
+                f"One value of the column {tight[0]!r} is too frequent for l = {self.l}, and grouping='dealt' cannot "
+                "leave records out if there are several sensitive columns; use a smaller l, or grouping='bucketize' in "
+                "memory."
             )
         random = generator(self.random_state)
-        numbering = Numbering.of((*asked.identifying, *asked.sensitive), random)
+        numbering = Numbering.of((*task.identifying, *task.sensitive), random)
         return {name: Deal.of(own, int(self.l), random) for name, own in counts.items()}, numbering
 
     def _select_records(self, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
-        """The records that stay, so that groups exist for every sensitive attribute: the most that can stay.
+        """Select as many records as possible for which groups exist for every sensitive attribute.
 
-        With several attributes the search for the most ends early where it would take long, and where they have very
-        many combinations of values each in turn loses the fewest instead.
+        With several attributes the search stops early if it would take long. If they have very many combinations of
+        values, each attribute in turn loses as few records as possible.
         """
-        everyone = np.arange(len(next(iter(sensitive.values()))))
+        rows = np.arange(len(next(iter(sensitive.values()))))
         tight = [name for name, codes in sensitive.items() if largest_l(np.bincount(codes)) < self.l]
         for name in tight:
             self._check_possible(name, np.bincount(sensitive[name]))
         if tight and len(sensitive) > 1:
             jointly = select_jointly(list(sensitive.values()), int(self.l), random)
-            everyone = everyone if jointly is None else everyone[jointly]
-            if not len(everyone):
+            rows = rows if jointly is None else rows[jointly]
+            if not len(rows):
                 raise DataError(
-                    f"Whatever is left out, no records remain for which {format_names(sensitive)} all have groups for "
-                    f"l = {self.l}; take a smaller l, or fewer sensitive attributes."
+                    f"No selection of records has groups with l = {self.l} for all of {format_names(sensitive)}; use a "
+                    "smaller l, or fewer sensitive attributes."
                 )
-        return self._in_turn(everyone, sensitive, random)
+        return self._select_in_turn(rows, sensitive, random)
 
-    def _in_turn(self, kept: Codes, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
-        """Those of these records that stay when each attribute in turn loses the fewest, until all have groups."""
+    def _select_in_turn(self, rows: Codes, sensitive: dict[str, Codes], random: np.random.Generator) -> Codes:
+        """Leave out as few of these records as possible for each attribute in turn, until all have groups."""
         while True:
-            left = kept
+            before = len(rows)
             for name, codes in sensitive.items():
-                own = _renumber_codes(codes[kept])
+                own = _renumber_codes(codes[rows])
                 counts = np.bincount(own)
                 if largest_l(counts) >= self.l:
                     continue
                 if len(counts) < self.l:
                     raise DataError(
-                        f"What was left out for other sensitive columns leaves {len(counts)} different values of "
-                        f"{name!r}, fewer than l = {self.l}; take a smaller l, or fewer sensitive attributes."
+                        f"The records that other sensitive columns allow have {len(counts)} different values of "
+                        f"{name!r}, fewer than l = {self.l}; use a smaller l, or fewer sensitive attributes."
                     )
-                kept = kept[select_records(own, self.l, random)]
-            if len(kept) == len(left):
-                return kept
+                rows = rows[select_records(own, self.l, random)]
+            if len(rows) == before:
+                return rows
 
     def _check_possible(self, name: str, counts: Codes) -> None:
-        """Refuse a column for which leaving records out is needed but not allowed, or would not help."""
+        """Refuse a column for which leaving records out is not allowed or would not help."""
         if len(counts) < self.l:
             raise DataError(
-                f"The sensitive column {name!r} has {len(counts)} different values, fewer than l = {self.l}."
+                f"The sensitive column {name!r} has {len(counts)} different values, fewer than l = {self.l}; use a "
+                "smaller l."
             )
         if not self.max_suppressed:
             raise DataError(
-                f"The column {name!r} has one value too often for l = {self.l}: the largest possible l is "
-                f"{largest_l(counts)}, unless the 'max_suppressed' parameter lets records be left out."
+                f"One value of the column {name!r} is too frequent for l = {self.l}: the largest possible l is "
+                f"{largest_l(counts)}, unless the 'max_suppressed' parameter allows leaving records out."
             )
 
     def _check_suppressed(self, left_out: int, records: int) -> None:
-        """Refuse to leave out more than may be."""
-        if left_out > self.max_suppressed * records + 1e-9:  # a share of whole records may be a rounding below them
+        """Refuse to leave out more records than allowed."""
+        if left_out > self.max_suppressed * records + 1e-9:  # the product may be rounded down
             raise DataError(
                 f"To reach l = {self.l}, {left_out:,} of {records:,} records would have to be left out, a larger share "
                 f"than the 'max_suppressed' parameter allows ({self.max_suppressed:g})."
@@ -276,102 +278,103 @@ class Anatomy(BaseEstimator):
 
 
 def _renumber_codes(codes: Codes) -> Codes:
-    """The same numbers from 0 without gaps."""
-    there = np.bincount(codes) > 0
-    return codes if there.all() else (np.cumsum(there) - 1)[codes]
+    """Renumber codes from 0 without gaps."""
+    present = np.bincount(codes) > 0
+    return codes if present.all() else (np.cumsum(present) - 1)[codes]
 
 
-# From groups to the two tables, checked by code that did not make the groups.
+# Build the two tables from groups, and check them by code that did not make the groups.
 
 
-def value_order(asked: AnatomyTask, name: str) -> tuple[Codes, Codes]:
-    """A sensitive column as codes in the order of its values, and for each value a record that has it."""
-    codes, words = texts(asked.frame[name])
-    place = {word: i for i, word in enumerate(order_words(asked.schema[name], words))}
+def value_order(task: AnatomyTask, name: str) -> tuple[Codes, Codes]:
+    """Code a sensitive column in the order of its values; also return one record for each value."""
+    codes, words = texts(task.frame[name])
+    place = {word: i for i, word in enumerate(order_words(task.schema[name], words))}
     ordered = np.array([place[word] for word in words], dtype=np.int64)[codes]
     return ordered, first_rows(ordered)
 
 
 def build_release(
-    asked: AnatomyTask,
+    task: AnatomyTask,
     ordered: Mapping[str, tuple[Codes, Codes]],
     groups: Mapping[str, Codes],
     rows: Codes,
     l: int,
     grouping: str,
 ) -> AnatomyRelease:
-    """The release of these rows in this order; refused where a group is not ℓ-diverse or a record was lost or doubled.
+    """Build the release; refuse it if a group is not ℓ-diverse or a record is lost or repeated.
 
     Parameters
     ----------
-    asked : the records and their columns
-    ordered : for each sensitive column what `value_order` says of all records
+    task : the records and their columns
+    ordered : the `value_order` of each sensitive column
     groups : for each sensitive column the group of each released row
-    rows : the records that are released, in the order of the identifying table
-    l : what is asked of every group
-    grouping : how they were made
+    rows : the released records, in the order of the identifying table
+    l : the ℓ that every group must have
+    grouping : how the groups were made
     """
     many = len(groups)
     numbers = {group_column(name, many): own + 1 for name, own in groups.items()}
-    identifying = _with(_rows(asked.frame.select(asked.identifying), rows), numbers)
-    tables = {name: _build_sensitive(asked, name, ordered[name], own, rows, many) for name, own in groups.items()}
+    identifying = _add_columns(_select_rows(task.frame.select(task.identifying), rows), numbers)
+    tables = {name: _build_sensitive(task, name, ordered[name], own, rows, many) for name, own in groups.items()}
     release = AnatomyRelease(
         _plain(identifying),
         {name: _plain(table) for name, table in tables.items()},
-        _narrow_schema(asked, [identifying, *tables.values()]),
-        suppressed=len(asked.frame) - len(rows),
+        _narrow_schema(task, [identifying, *tables.values()]),
+        suppressed=len(task.frame) - len(rows),
         grouping=grouping,
     )
     for name, table in tables.items():
-        _check_table(asked, table, name, group_column(name, many), rows, l)
+        _check_table(task, table, name, group_column(name, many), rows, l)
     return release
 
 
-def _check_table(asked: AnatomyTask, table: nw.DataFrame[Any], name: str, gid: str, rows: Codes, l: int) -> None:
-    """Refuse a table that is not ℓ-diverse, or does not hold the values of exactly these records."""
+def _check_table(task: AnatomyTask, table: nw.DataFrame[Any], name: str, gid: str, rows: Codes, l: int) -> None:
+    """Refuse a table that is not ℓ-diverse or does not contain exactly the values of these records."""
     whole = np.bincount(rows).max() == 1 and len(rows) == len(table)
-    before, after = (_count_values(series) for series in (asked.frame[name][rows], table[name]))
+    before, after = (_count_values(series) for series in (task.frame[name][rows], table[name]))
     if l_diversity(table, [gid], name, kind="frequency") < l or not whole or before != after:
-        raise DataError(f"The groups of {name!r} are not what was asked for, so that nothing is released.")
+        raise DataError(f"The groups of {name!r} failed the check of l or of the records, so nothing is released.")
 
 
 def _count_values(series: nw.Series[Any]) -> dict[str, int]:
-    """How often each value occurs."""
+    """Count how often each value occurs."""
     codes, words = texts(series)
     return dict(zip(words, np.bincount(codes).tolist(), strict=True))
 
 
 def _build_sensitive(
-    asked: AnatomyTask, name: str, ordered: tuple[Codes, Codes], groups: Codes, rows: Codes, many: int
+    task: AnatomyTask, name: str, ordered: tuple[Codes, Codes], groups: Codes, rows: Codes, many: int
 ) -> nw.DataFrame[Any]:
-    """The table of one sensitive attribute, by group and value; equal values are written alike."""
+    """Build the table of one sensitive attribute, sorted by group and value; equal values are written identically."""
     codes, typical = ordered
     pairs = np.sort(groups * len(typical) + codes[rows])
-    values = _rows(asked.frame.select([name]), typical[pairs % len(typical)])
-    return _with(values, {group_column(name, many): pairs // len(typical) + 1}).select(group_column(name, many), name)
+    values = _select_rows(task.frame.select([name]), typical[pairs % len(typical)])
+    gid = group_column(name, many)
+    return _add_columns(values, {gid: pairs // len(typical) + 1}).select(gid, name)
 
 
-def _rows(frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
-    """Some rows, numbered anew: a frame's index may tell where a record was, and unused categories who was left out."""
+def _select_rows(frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
+    """Select rows, with a new index and only used categories: the old ones could reveal positions and omissions."""
     taken = nw.maybe_reset_index(frame[rows])
     typed = [name for name, dtype in taken.schema.items() if dtype in (nw.Categorical, nw.Enum)]
     return taken.with_columns(*(_drop_unused_categories(taken[name]) for name in typed)) if typed else taken
 
 
 def _drop_unused_categories(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A categorical column whose type names only the values that it has."""
+    """Remove categories without records from a categorical column's type."""
     native = series.to_native()
     if isinstance(native, pd.Series):
         return nw.from_native(native.cat.remove_unused_categories(), series_only=True)
     words = series.cast(nw.String())
     if series.dtype != nw.Enum:
-        return words.cast(nw.Categorical())  # numbered anew
-    there = set(words.to_list())
-    return words.cast(nw.Enum([each for each in series.cat.get_categories().to_list() if each in there]))
+        return words.cast(nw.Categorical())  # this numbers the categories again
+    present = set(words.to_list())
+    return words.cast(nw.Enum([each for each in series.cat.get_categories().to_list() if each in present]))
 
 
 def _plain(frame: nw.DataFrame[Any]) -> Any:
-    """The frame as its library has it, without what pandas notes beside the values."""
+    """Return the native frame, without the metadata that pandas keeps with it."""
     native = frame.to_native()
     if not isinstance(native, pd.DataFrame):
         return native
@@ -380,19 +383,19 @@ def _plain(frame: nw.DataFrame[Any]) -> Any:
     return native
 
 
-def _narrow_schema(asked: AnatomyTask, tables: Sequence[nw.DataFrame[Any]]) -> Schema:
-    """The schema, in which a domain that nobody declared names only values that are released."""
+def _narrow_schema(task: AnatomyTask, tables: Sequence[nw.DataFrame[Any]]) -> Schema:
+    """Limit inferred domains in the schema to released values."""
     columns = {name: table[name] for table in tables for name in table.columns}
 
     def narrow(attribute: Attribute) -> Attribute:
-        if attribute.name not in asked.inferred or attribute.domain is None:
+        if attribute.name not in task.inferred or attribute.domain is None:
             return attribute
-        there = set(texts(columns[attribute.name])[1])
-        return attribute.model_copy(update={"domain": tuple(value for value in attribute.domain if value in there)})
+        present = set(texts(columns[attribute.name])[1])
+        return attribute.model_copy(update={"domain": tuple(value for value in attribute.domain if value in present)})
 
-    return asked.schema.model_copy(update={"attributes": tuple(map(narrow, asked.schema))})
+    return task.schema.model_copy(update={"attributes": tuple(map(narrow, task.schema))})
 
 
-def _with(frame: nw.DataFrame[Any], columns: Mapping[str, Codes]) -> nw.DataFrame[Any]:
-    made = [nw.new_series(name, values, backend=frame.implementation) for name, values in columns.items()]
-    return frame.with_columns(*made)
+def _add_columns(frame: nw.DataFrame[Any], columns: Mapping[str, Codes]) -> nw.DataFrame[Any]:
+    series = [nw.new_series(name, values, backend=frame.implementation) for name, values in columns.items()]
+    return frame.with_columns(*series)

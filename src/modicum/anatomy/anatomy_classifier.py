@@ -1,4 +1,4 @@
-"""A classifier that learns from an anatomized release and nothing else [Mancuhan16 Definitions 14 and 15]."""
+"""A classifier that learns only from an anatomized release [Mancuhan16 Definitions 14 and 15]."""
 
 import os
 from collections.abc import Iterable
@@ -24,63 +24,62 @@ from modicum.table.estimator_input import frame_of, new_records
 from modicum.table.schema import Schema
 from modicum.table.targets import label_name, label_values
 
-_ESTIMATOR = 5  # sets the estimator's draws apart from those of groups and ties
+_ESTIMATOR = 5  # separates the estimator's random numbers from those of groups and ties
 
 
 def _can(method: str) -> Any:
-    """Whether the estimator, fitted or to be, has this method."""
+    """Offer a method only if the fitted estimator, or before fitting the given one, has it."""
 
-    def there(self: "AnatomyClassifier") -> bool:
-        asked = LinearSVC() if self.estimator is None else self.estimator
-        getattr(getattr(self, "estimator_", asked), method)
+    def has_method(self: "AnatomyClassifier") -> bool:
+        given = LinearSVC() if self.estimator is None else self.estimator
+        getattr(getattr(self, "estimator_", given), method)
         return True
 
-    return available_if(there)
+    return available_if(has_method)
 
 
 class AnatomyClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier trained on an identifying and a sensitive table that do not say whose the sensitive values are.
+    """A classifier trained on an identifying and a sensitive table that hide who has which sensitive value.
 
-    `fit` anatomizes the records it is given and learns from the release alone, so that cross-validation anatomizes each
-    training fold by itself. `fit_release` learns from a release that somebody else has made. Predictions are for
-    ordinary records, neither anatomized nor anonymized.
+    `fit` anatomizes the given records and learns only from the release, so that cross-validation anatomizes each
+    training fold separately. `fit_release` learns from an existing release. Predictions are for ordinary records,
+    neither anatomized nor anonymized.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
         A linear support vector machine (`LinearSVC`) by default. It gets numeric columns: numbers with mean 0 and
         standard deviation 1, ordered categories as the place in their order [Mancuhan16 Appendix B], others one-hot,
-        missing values as columns of their own. A `Pipeline`, or a search around one, gets frames in the original domain
-        instead, with the attributes as columns, and prepares them itself; frames to predict for reach it as they are
-        given.
+        missing values as separate columns. A `Pipeline`, or a search around one, instead gets frames in the original
+        domain with the attributes as columns and encodes them itself; `predict` passes frames to it unchanged.
     l : int
         ℓ of [Mancuhan16 Definition 9]: no sensitive value is more than 1/ℓ of its group.
-    sensitive : name, or several
-        The column to protect; the schema's where none is named.
+    sensitive : name or names
+        The columns to protect; by default those with that role in the schema.
     grouping : "bucketize" or "random"
         How groups are made: see `Anatomy`.
     max_suppressed : number from 0 to 1
-        The largest share of the records that may be left out where a value is too frequent for ℓ.
+        The largest share of records that may be left out if a value is too frequent for ℓ.
     training : "pruned", "joined" or "identifying"
-        What of the release to learn from: see `modicum.anatomy.training_data`. With "joined" each row counts 1 / |G|
-        where the estimator takes weights, which a pipeline or a search does not. With "identifying" a prediction does
-        not need the sensitive attributes. The paper's pruning hardly ever keeps the most frequent value, which costs a
-        linear model much where the sensitive attribute is nominal and one value rules: "joined" then serves better.
+        The training data to make from the release: see `modicum.anatomy.training_data`. With "joined" each row has the
+        weight 1 / |G| if the estimator accepts weights; a pipeline or a search does not. With "identifying" a
+        prediction does not need the sensitive attributes. The paper's pruning rarely keeps the most frequent value.
+        This hurts a linear model if the sensitive attribute is nominal and one value dominates; then use "joined".
     prune_per : "record" or "group"
-        What pruning keeps a candidate for.
+        Whether pruning keeps one candidate for each record or for each group.
     space : "input" or "kernel"
-        Where pruning measures.
+        The space in which pruning measures norms.
     schema : Schema, optional
         Kinds and roles of the columns.
     random_state : int, optional
-        Of the groups, of ties, and of the estimator where it has such a parameter and it is None: each draws by itself.
-        By default every fit draws anew. Whoever knows the number and has `release_` could redo part of the assignment:
-        keep the number, and the model that holds it, as secret as the data.
+        Seed of the groups, of ties, and of the estimator's unset random states; each has its own stream. By default
+        every fit is random. With this number and `release_` an adversary could repeat part of the assignment: keep the
+        number, and the model that contains it, as secret as the data.
 
     Attributes
     ----------
     release_ : AnatomyRelease
-        All that the model has seen.
+        The only data that the model has seen.
     estimator_ : the fitted classifier
     classes_ : the labels
     needed_columns_ : the columns that a prediction needs
@@ -131,7 +130,7 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : pandas or polars frame, or array
-            The records, one a person, with the sensitive columns among them (an array's are called x0, x1, …).
+            The records, one per person, including the sensitive columns (an array's columns are called x0, x1, …).
         y : array-like
             The class to predict, which goes into the identifying table.
         """
@@ -139,7 +138,7 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         frame = frame_of(self, X)
         if len(frame) < 2 or len(frame.columns) < 2:
             raise DataError(
-                "Training needs at least 2 records, and an attribute besides the sensitive one; there are n_samples = "
+                "Training needs at least 2 records and one attribute besides the sensitive one; there are n_samples = "
                 f"{len(frame)} and n_features = {len(frame.columns)}."
             )
         values = self._values(y, len(frame))
@@ -152,17 +151,17 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
             random_state=self.random_state,
         )
         self.fit_release(anatomy.fit(X, y if getattr(y, "ndim", 1) == 1 else values).release_)
-        self._columns = list(frame_of(self, X).columns)  # records to predict for are as wide as these
+        self._columns = list(frame_of(self, X).columns)  # predict expects the same width
         self.classes_ = self.classes_.astype(values.dtype)
         return self
 
     def fit_release(self, release: AnatomyRelease | str | os.PathLike[str]) -> "AnatomyClassifier":
-        """Learn from a release, or from the folder in which one was saved.
+        """Learn from a release or from the folder where one is saved.
 
         Parameters
         ----------
         release : AnatomyRelease or path
-            With the class among the columns of its identifying table.
+            Its identifying table must contain the class.
         """
         self._check_parameters()
         if isinstance(release, str | os.PathLike):
@@ -172,50 +171,50 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
             raise ParameterError(f"The 'release' parameter must be an AnatomyRelease or a folder. Got {got} instead.")
         _check_classes(class_of(release))
         self.release_ = release
-        found = training_set(
+        training = training_set(
             release, self.training, prune_per=self.prune_per, space=self.space, random_state=self.random_state
         )
-        self._columns = self.needed_columns_ = list(found.X.columns)
+        self._columns = self.needed_columns_ = list(training.X.columns)
         self.feature_names_in_ = np.array(self._columns, dtype=object)
         self.n_features_in_ = len(self._columns)
-        self._learn(found)
+        self._learn(training)
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The class of each record. A frame needs the columns of `needed_columns_`; an array is as wide as at fit."""
-        return np.asarray(self._ask("predict", X)).astype(self.classes_.dtype)
+        """Predict each record's class. A frame needs the `needed_columns_`, an array the same width as in fit."""
+        return np.asarray(self._call_estimator("predict", X)).astype(self.classes_.dtype)
 
     @_can("decision_function")
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
-        """How far each record is on the side of the second class; with several classes one column each."""
-        return np.asarray(self._ask("decision_function", X))
+        """Return each record's score for the second class; with more than two classes, one column per class."""
+        return np.asarray(self._call_estimator("decision_function", X))
 
     @_can("predict_proba")
     def predict_proba(self, X: Any) -> npt.NDArray[Any]:
-        """The probability of each class, one column each."""
-        return np.asarray(self._ask("predict_proba", X))
+        """Return the probability of each class, one column per class."""
+        return np.asarray(self._call_estimator("predict_proba", X))
 
-    def _ask(self, method: str, X: Any) -> Any:
+    def _call_estimator(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
         records = new_records(self, X, self._columns, self.needed_columns_)
-        if not len(records):  # which most estimators refuse
-            one = method == "predict" or (method == "decision_function" and len(self.classes_) == 2)
-            return np.zeros((0,) if one else (0, len(self.classes_)))
+        if not len(records):  # most estimators refuse an empty input
+            is_flat = method == "predict" or (method == "decision_function" and len(self.classes_) == 2)
+            return np.zeros((0,) if is_flat else (0, len(self.classes_)))
         return getattr(self.estimator_, method)(self._inputs(records))
 
-    def _learn(self, found: TrainingSet) -> None:
-        assert found.y is not None
-        y, known = label_values(found.y, name=self.release_.label), {}
+    def _learn(self, training: TrainingSet) -> None:
+        assert training.y is not None
+        y, options = label_values(training.y, name=self.release_.label), {}
         model = LinearSVC(dual=False) if self.estimator is None else clone(self.estimator)
         model.set_params(**self._seeds(model))
-        self._design = None if _prepares(model) else _design(found, self.release_.schema)
+        self._design = None if _encodes_frames(model) else _fit_design(training, self.release_.schema)
         if self.training == "joined" and has_fit_parameter(model, "sample_weight"):
-            known = {"sample_weight": found.weights}
-        self.estimator_ = model.fit(self._inputs(found.X), y, **known)
+            options = {"sample_weight": training.weights}
+        self.estimator_ = model.fit(self._inputs(training.X), y, **options)
         self.classes_ = np.asarray(self.estimator_.classes_)
 
     def _seeds(self, model: Any) -> dict[str, int]:
-        """The estimator's random states that nobody has set: not the number itself, which made the groups."""
+        """Return a seed for each unset random state of the estimator, different from the seed that made the groups."""
         if self.random_state is None:
             return {}
         unset = [name for name, value in model.get_params().items() if value is None]
@@ -223,7 +222,7 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         return {name: seed for name in unset if name.split("__")[-1] == "random_state"}
 
     def _inputs(self, frame: nw.DataFrame[Any]) -> Any:
-        """What the estimator is given: numeric columns, or the frame itself where it is a pipeline."""
+        """Return the estimator's input: the frame for a pipeline, otherwise numeric columns."""
         if self._design is None:
             return frame.select(self.needed_columns_).to_native()
         return self._design.encode(frame)
@@ -260,19 +259,19 @@ class AnatomyClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _prepares(model: Any) -> bool:
-    """Whether it is a pipeline, or something around one."""
+def _encodes_frames(model: Any) -> bool:
+    """Whether the model is a pipeline or contains one."""
     while model is not None and not isinstance(model, Pipeline):
         model = getattr(model, "estimator", None)
     return model is not None
 
 
-def _design(found: TrainingSet, schema: Schema) -> Design:
-    design = Design.fit(found.X, schema, {name: (name,) for name in found.X.columns}, found.weights, "place")
+def _fit_design(training: TrainingSet, schema: Schema) -> Design:
+    design = Design.fit(training.X, schema, {name: (name,) for name in training.X.columns}, training.weights, "place")
     if not design.attributes:
         raise DataError(
             "No attribute of the release has more than one value to predict from "
-            f"(n_features = {len(found.X.columns)})."
+            f"(n_features = {len(training.X.columns)})."
         )
     return design
 
@@ -282,7 +281,7 @@ def _check_classes(series: nw.Series[Any]) -> None:
     try:
         check_classification_targets(values)
     except ValueError:
-        what = "numbers with fractions, which are no classes" if values.dtype.kind == "f" else "values of several kinds"
-        raise DataError(f"Unknown label type: the class {name!r} holds {what}; name the classes by texts.") from None
+        what = "numbers with fractions" if values.dtype.kind == "f" else "values of several kinds"
+        raise DataError(f"Unknown label type: the class {name!r} contains {what}; use text labels.") from None
     if len(np.unique(values)) < 2:
-        raise DataError(f"The class {name!r} is the same for all records: there is nothing to predict (1 class).")
+        raise DataError(f"The class {name!r} is the same for all records, so there is nothing to predict (1 class).")

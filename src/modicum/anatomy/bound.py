@@ -1,4 +1,4 @@
-"""The bound (4.6) of [Mancuhan16], computed for a release."""
+"""Compute the bound (4.6) of [Mancuhan16] for a release."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from modicum.anatomy.join import Join, code_column, code_sensitive
 from modicum.anatomy.pruning import Chosen, Norms, prune_join
-from modicum.anatomy.training import check_asked, class_of, make_generator
+from modicum.anatomy.training import check_arguments, class_of, make_generator
 from modicum.errors import DataError, check_number_is
 from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import column
@@ -15,13 +15,13 @@ from modicum.table.plain_data import PlainResult
 from modicum.table.targets import label_values
 from modicum.typing import Floats
 
-_TOLERANCE = 1e-8  # columns are not scaled: with the usual 1e-4 an income of thousands ends the search too early
-_CHEAPEST, _DEAREST = 1e-6, 1e6  # penalties with which the search ends
+_TOLERANCE = 1e-8  # columns are not scaled: with the usual 1e-4, incomes in thousands stop the search too early
+_CHEAPEST, _DEAREST = 1e-6, 1e6  # penalties for which the search converges
 
 
 @dataclass(frozen=True)
 class PaperBound(PlainResult):
-    """The right side of (4.6), with what it is made of. It is the paper's figure, not a guarantee.
+    """The right side of (4.6) and its parts. It is the paper's figure, not a guarantee.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class PaperBound(PlainResult):
     radius2_min, radius2_max : the smallest and the largest squared norm of a row of the joined data (Figure B.1)
     weights2 : ‖w_p‖²
     n : N, the rows of the pruned data
-    d : the identifying attributes
+    d : how many identifying attributes there are
     sensitive : how many sensitive attributes there are
     training_error : the share of the pruned data that w_p gets wrong; above 0 the data was not separated
 
@@ -64,16 +64,16 @@ class PaperBound(PlainResult):
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing: an error is never above 1."""
+        """Whether the bound is at least 1, which no error exceeds."""
         return self.bound >= 1
 
     @property
     def note(self) -> str:
-        """What it is worth, in words."""
+        """What the bound does and does not show."""
         separated = "" if not self.training_error else f" (here {self.training_error:.1%} lie on the wrong side)"
-        says = "It is at least 1 and says nothing. " if self.vacuous else ""
+        vacuous = "It is at least 1 and says nothing. " if self.vacuous else ""
         return (
-            f"{says}This figure is no guarantee [Mancuhan16 (4.6)]: its proof assumes that the training data is "
+            f"{vacuous}This figure is no guarantee [Mancuhan16 (4.6)]: its proof assumes that the training data is "
             f"linearly separable{separated}, and it bounds the excess over the best linear rule, on average."
         )
 
@@ -84,30 +84,30 @@ class PaperBound(PlainResult):
 def paper_bound(
     release: AnatomyRelease, *, prune_per: str = "record", C: float = 1.0, random_state: int | None = 0
 ) -> PaperBound:
-    """How much worse than the best linear rule the bound [Mancuhan16 (4.6)] lets the pruned SVC be.
+    """Compute how much worse than the best linear rule the pruned SVC may be by the bound [Mancuhan16 (4.6)].
 
-    Every symbol is taken from the data, in the coding of [Mancuhan16 Appendix B] (one column an attribute):
+    Every symbol is computed from the data in the coding of [Mancuhan16 Appendix B] (one column per attribute):
 
     - N is the number of rows of the pruned data and d that of identifying attributes. d + 2 is one more than the number
       of columns; with s sensitive attributes it is d + s + 1. Logarithms are natural.
     - R_p² lies between ‖R_min‖² and ‖R_max‖² of Figure B.1, the smallest and the largest squared norm of a row of the
       joined data: §4.1 takes the radius to be uniform between them, and (A.6) to (A.7) let both r² and r_p² lie in the
       interval that follows "according to the algorithm".
-    - w_p are the weights of one linear SVC that is trained on the pruned data (Theorem 4.1), without its intercept. The
-      interval is of radii alone: [r_p²]max − [r_p²]min = (‖R_max‖² − ‖R_min‖²) ‖w_p‖².
+    - w_p are the weights, without the intercept, of one linear SVC trained on the pruned data (Theorem 4.1). Only the
+      radii define the interval: [r_p²]max − [r_p²]min = (‖R_max‖² − ‖R_min‖²) ‖w_p‖².
 
-    Numbers are not scaled in this coding, so that one with large values (an income) rules the radii.
+    This coding does not scale numbers, so an attribute with large values (an income) dominates the radii.
 
     Parameters
     ----------
     release : AnatomyRelease
-        With a class of two values.
+        It must have a class with two values.
     prune_per : "record" or "group"
-        What pruning keeps a candidate for.
+        Whether pruning keeps one candidate for each record or for each group.
     C : number
-        What an error costs the SVC, from 1e-6 to 1e6.
+        The penalty for an error of the SVC, from 1e-6 to 1e6.
     random_state : int, optional
-        Of ties.
+        Seed for ties.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def paper_bound(
     >>> found.n, found.d, round(found.vc_term, 3), found.vacuous
     (2000, 2, 0.499, True)
     """
-    check_asked(release, "paper_bound", prune_per, random_state)
+    check_arguments(release, "paper_bound", prune_per, random_state)
     check_number_is(C, "C", "paper_bound", _CHEAPEST, _DEAREST, whole=False)
     join = Join.of(release)
     norms = Norms.of(join)
@@ -147,23 +147,23 @@ def paper_bound(
 
 
 def _train_svc(join: Join, chosen: Chosen, C: float) -> tuple[float, float]:
-    """‖w_p‖² of the linear SVC on the pruned data, and the share of that data that it gets wrong."""
-    from sklearn.svm import LinearSVC  # deferred: it takes long to import
+    """Return ‖w_p‖² of the linear SVC on the pruned data and its share of errors on that data."""
+    from sklearn.svm import LinearSVC  # deferred: slow to import
 
     y = label_values(class_of(join.release))[chosen.records]
     if len(np.unique(y)) != 2:
-        raise DataError(f"The bound (4.6) is for two classes; the pruned data has {len(np.unique(y))}.")
-    columns = _columns(join, chosen)
+        raise DataError(f"The bound (4.6) needs two classes; the pruned data has {len(np.unique(y))}.")
+    columns = _code_pruned(join, chosen)
     model = LinearSVC(dual=False, C=C, tol=_TOLERANCE, max_iter=20_000).fit(columns, y)
     return float((model.coef_**2).sum()), float(1 - model.score(columns, y))
 
 
-def _columns(join: Join, chosen: Chosen) -> Floats:
-    """The pruned data in the paper's coding: d + 1 columns, with several sensitive attributes more."""
+def _code_pruned(join: Join, chosen: Chosen) -> Floats:
+    """Code the pruned data as in the paper: d + 1 columns, more with several sensitive attributes."""
     weights, frame = join.repeats.astype(np.float64), join.identifying
-    found = [
+    identifying = [
         code_column(column(frame, each.name), each, weights)[chosen.records] for each in join.identifying_attributes
     ]
     places = chosen.places - np.array(join.offsets)
     sensitive = [code_sensitive(join, a)[places[:, a]] for a in range(len(join.candidates))]
-    return np.column_stack([*found, *sensitive])
+    return np.column_stack([*identifying, *sensitive])

@@ -1,4 +1,4 @@
-"""Groups of records with different sensitive values: bucketized, dealt in turn or by chance; and whom to leave out.
+"""Group records with different sensitive values (bucketized, dealt or at random), and choose records to leave out.
 
 Xiao and Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006; [Mancuhan16 §3] builds on it.
 """
@@ -19,17 +19,17 @@ from modicum.typing import Codes, Mask
 
 
 def bucketize(codes: Codes, l: int, random: np.random.Generator) -> Codes:
-    """A group for each record: at least ℓ in each, all with different values.
+    """Assign a group to each record: at least ℓ records in each, all with different values.
 
-    Each group takes a record from each of the ℓ values that have most records left, at random among equals. Fewer than
-    ℓ records stay at the end, all with different values; each goes to a random group that lacks its value. No value may
-    be more frequent than 1/ℓ of all records.
+    Each group takes a record of each of the ℓ values with the most records left, at random among equally frequent
+    values. At the end fewer than ℓ records remain, all with different values; each joins a random group without its
+    value. No value may exceed 1/ℓ of all records.
 
     Parameters
     ----------
     codes : for each record its sensitive value, from 0 without gaps
     l : the paper's ℓ
-    random : the source of chance
+    random : random generator
 
     Examples
     --------
@@ -45,7 +45,7 @@ def bucketize(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     order = order[np.argsort(-counts[order], kind="stable")]
     groups = np.full(len(codes), -1, dtype=np.int64)
     many = _fill(by_value, starts, counts.astype(np.int64), order, l, groups, random)
-    for record in np.flatnonzero(groups < 0):  # at most ℓ - 1
+    for record in np.flatnonzero(groups < 0):  # at most ℓ - 1 records
         lacks = np.ones(many, dtype=bool)
         own = groups[by_value[starts[codes[record]] : starts[codes[record] + 1]]]
         lacks[own[own >= 0]] = False
@@ -54,7 +54,7 @@ def bucketize(codes: Codes, l: int, random: np.random.Generator) -> Codes:
 
 
 def shuffle_by_value(codes: Codes, counts: Codes, random: np.random.Generator) -> tuple[Codes, Codes]:
-    """The records one value after another, those of one value in random order, and where each value's begin.
+    """Order the records by value, at random within a value; also return where each value starts.
 
     Examples
     --------
@@ -80,11 +80,11 @@ def _dealt(codes, records, starts):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _fill(by_value, starts, left, order, l, groups, random):  # type: ignore[no-untyped-def]
-    """Make groups while ℓ values have records left; how many were made.
+    """Make groups while ℓ values have records left; return how many were made.
 
-    `order` are the values by how many records they have left. The first ℓ of them give one each; of the values that
-    are as frequent as the last of these, those that give are drawn. Those that gave are moved behind their equals,
-    so that the order stays right without sorting.
+    `order` lists the values by their number of records left. The first ℓ values give one record each. Among values as
+    frequent as the last of these, random ones give. They move behind the other equally frequent values, so that `order`
+    stays correct without sorting.
     """
     many = 0
     while len(order) >= l and left[order[l - 1]] > 0:
@@ -92,7 +92,7 @@ def _fill(by_value, starts, left, order, l, groups, random):  # type: ignore[no-
         first = l - 1
         while first > 0 and left[order[first - 1]] == level:
             first -= 1
-        low, high = l, len(order)  # where the values begin that have fewer left
+        low, high = l, len(order)  # find where the values with fewer records left begin
         while low < high:
             middle = (low + high) // 2
             if left[order[middle]] == level:
@@ -112,14 +112,14 @@ def _fill(by_value, starts, left, order, l, groups, random):  # type: ignore[no-
     return many
 
 
-# Whether records can be ℓ-diverse, and the fewest to leave out where they cannot.
+# Check whether records can be ℓ-diverse, and leave out as few as possible if they cannot.
 
-_MOST_KINDS = 2_000  # combinations of values for which what stays is found for all attributes at once
-_NODES = 1_000  # of the search tree, after which the best that was found is taken
+_MOST_KINDS = 2_000  # combinations of values up to which records are selected for all attributes at once
+_NODES = 1_000  # nodes of the search tree, after which the best solution so far is used
 
 
 def largest_l(counts: Codes) -> int:
-    """The largest ℓ for which groups exist, none with a value in more than 1/ℓ of it: ⌊n / the highest count⌋.
+    """Return the largest ℓ for which groups without a value above 1/ℓ exist: ⌊n / the highest count⌋.
 
     Examples
     --------
@@ -132,11 +132,11 @@ def largest_l(counts: Codes) -> int:
 
 
 def most_of_a_value(counts: Codes, l: int) -> int:
-    """How many records of one value may stay so that the fewest are left out; 0 where nothing can stay.
+    """Return how many records of one value may stay so that the fewest are left out; 0 if none can stay.
 
-    Groups exist exactly where no value has more than 1/ℓ of the records that stay. Where m of each value may stay,
-    S(m) = Σ min(count, m) records do, and that is enough where S(m) ≥ ℓ m. S grows with m and is concave with S(0) = 0,
-    so that all m up to the largest are enough, and the largest keeps most.
+    Groups exist if and only if no value has more than 1/ℓ of the remaining records. If at most m of each value stay,
+    S(m) = Σ min(count, m) records remain, which suffices if S(m) ≥ ℓ m. S grows with m and is concave with S(0) = 0, so
+    every m up to the largest solution suffices, and the largest keeps the most records.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def most_of_a_value(counts: Codes, l: int) -> int:
 
 
 def select_records(codes: Codes, l: int, random: np.random.Generator) -> Mask:
-    """Which records stay when the fewest are left out, drawn at random among those of a value that is too frequent.
+    """Select the records that stay if the fewest are left out, at random within values that are too frequent.
 
     Examples
     --------
@@ -170,29 +170,30 @@ def select_records(codes: Codes, l: int, random: np.random.Generator) -> Mask:
 
 
 def _draw_some(codes: Codes, counts: Codes, stay: Codes, random: np.random.Generator) -> Mask:
-    """Which records stay when so many of each value do, drawn at random."""
+    """Select a given number of records of each value at random."""
     records, _ = shuffle_by_value(codes, counts, random)
-    kept = np.zeros(len(codes), dtype=bool)
-    kept[records] = _number_within(counts) < np.repeat(stay, counts)
-    return kept
+    stays = np.zeros(len(codes), dtype=bool)
+    stays[records] = _number_within(counts) < np.repeat(stay, counts)
+    return stays
 
 
 def _number_within(counts: Codes) -> Codes:
-    """For values one after another, each so often: the number of each place, from 0, among those of its value."""
+    """Number the places of each value from 0, for values laid out one after another."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def select_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator) -> Mask | None:
-    """Which records stay so that several attributes have groups; None where that would take too long to find out.
+    """Select the records that stay so that several attributes have groups; None if the search would take too long.
 
-    How many stay of each combination of values is an integer program: as many as possible in all, while ℓ times those
-    of any one value are at most that. Which records of a combination stay is drawn. Nothing stays where nothing can.
+    An integer program finds how many records of each combination of values stay: as many as possible in total, with ℓ
+    times the records of any value at most that total. The records within a combination are selected at random. The
+    selection is empty if there is no solution.
 
     Parameters
     ----------
     columns : for each attribute each record's value as a code from 0
     l : the paper's ℓ
-    random : the source of chance
+    random : random generator
 
     Examples
     --------
@@ -212,7 +213,7 @@ def select_jointly(columns: Sequence[Codes], l: int, random: np.random.Generator
 
 
 def _most_of_each(values: Sequence[Codes], counts: Codes, l: int) -> Codes | None:
-    """How many records of each combination stay; `values` has, for each attribute, the combinations' values."""
+    """Find how many records of each combination stay; `values` are the combinations' values for each attribute."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import coo_array
 
@@ -220,45 +221,44 @@ def _most_of_each(values: Sequence[Codes], counts: Codes, l: int) -> Codes | Non
     offsets = np.cumsum([0, *(int(own.max()) + 1 for own in values)])
     rows = np.concatenate([own + offset for own, offset in zip(values, offsets, strict=False)])
     width = int(offsets[-1])
-    # The last variable is how many stay in all: ℓ · (those of a value) - all ≤ 0, and the sum of all is it.
+    # The last variable is the total that stays: ℓ · (those of a value) - total ≤ 0, and all counts add up to it.
     entries = np.repeat([l, -1, 1, -1], [len(rows), width, many, 1])
     places = (
         np.concatenate([rows, np.arange(width), np.full(many + 1, width)]),
         np.concatenate([np.tile(np.arange(many), len(values)), np.full(width, many), np.arange(many + 1)]),
     )
     matrix = coo_array((entries, places), shape=(width + 1, many + 1)).tocsr()
-    found = milp(
+    solution = milp(
         np.append(np.zeros(many), -1),
         integrality=np.ones(many + 1),
         bounds=Bounds(0, np.append(counts, counts.sum())),
         constraints=LinearConstraint(matrix, np.append(np.full(width, -np.inf), 0), 0),
         options={"node_limit": _NODES, "mip_rel_gap": 0},
     )
-    return None if found.x is None else np.round(found.x[:many]).astype(np.int64)
+    return None if solution.x is None else np.round(solution.x[:many]).astype(np.int64)
 
 
-# Groups by arithmetic: the records of one sensitive value after another, dealt to the groups in turn.
+# Groups by arithmetic: records are dealt to the groups in turn, one sensitive value after another.
 #
-# The values are laid out one after another, each with its records in the order of a secret hash of what they hold,
-# and the record at place p goes to group p mod ⌊n/ℓ⌋. No value has more than ⌊n/ℓ⌋ records, so that no two of its
-# places fall into one group; every group has at least ℓ records, all with different values. Where a record goes
-# follows from how many records each value has and from its number among those of its own value. So the plan is a few
-# numbers for each value, however many records there are, an engine can carry it out, and the order of the rows does
-# not matter.
+# The values are laid out one after another, each with its records in the order of a secret hash of their content, and
+# the record at place p goes to group p mod ⌊n/ℓ⌋. No value has more than ⌊n/ℓ⌋ records, so no two of its places share a
+# group; every group has at least ℓ records, all with different values. A record's group depends only on the number of
+# records of each value and on its own number within its value. So the plan is a few numbers for each value regardless
+# of the number of records, an engine can carry it out, and the order of the rows does not matter.
 
-_FACTORS = 2**20  # below which the factor is drawn that mixes the groups' numbers
+_FACTORS = 2**20  # upper limit of the factor that mixes the groups' numbers
 
 
 @dataclass(frozen=True)
 class Deal:
-    """Which group each record of a sensitive value goes to.
+    """The rule that assigns each record of a sensitive value to a group.
 
     Attributes
     ----------
     starts : for each value the place of its first record
     groups : how many groups there are
-    most : how many records of a value stay
-    factor, shift : how the groups are numbered, so that neighbours in the layout are none in number
+    most : how many records of a value may stay
+    factor, shift : numbering of the groups, so that neighbours in the layout do not get neighbouring numbers
 
     Examples
     --------
@@ -277,7 +277,7 @@ class Deal:
 
     @classmethod
     def of(cls, counts: Codes, l: int, random: np.random.Generator) -> "Deal":
-        """Plan for values with so many records each, of which the fewest are left out where one is too frequent."""
+        """Plan the groups from the records per value, leaving out as few as possible if a value is too frequent."""
         most = min(int(counts.max()), most_of_a_value(counts, l))
         stay = np.minimum(counts, most)
         order = random.permutation(len(counts))
@@ -285,41 +285,41 @@ class Deal:
         starts[order] = np.cumsum(stay[order]) - stay[order]
         groups = int(stay.sum()) // l
         most_factor = min(groups, _FACTORS)
-        tried = chain(range(int(random.integers(1, most_factor + 1)), most_factor + 1), [1])  # 1 always does
+        tried = chain(range(int(random.integers(1, most_factor + 1)), most_factor + 1), [1])  # 1 always fits
         factor = next(f for f in tried if gcd(f, groups) == 1)
         return cls(starts, groups, most, factor, int(random.integers(0, groups)))
 
     def group(self, codes: Codes, numbers: Codes) -> Codes:
-        """The groups, from 0, of records with these values and numbers among the records of their value."""
-        found: Codes = self.of_places(self.starts[codes] + numbers)
-        return found
+        """Return the group, from 0, of each record from its value and its number within that value."""
+        groups: Codes = self.of_places(self.starts[codes] + numbers)
+        return groups
 
     def of_places(self, places: Any) -> Any:
-        """The groups of places in the layout: an array, or an expression of an engine."""
+        """Return the groups of places in the layout, given as an array or an engine's expression."""
         return (places % self.groups * self.factor + self.shift) % self.groups
 
 
 @dataclass(frozen=True)
 class Numbering:
-    """The order of the records of one value: by two hashes of all that is released of them."""
+    """The order of the records of one value: by two hashes of their released columns."""
 
     first: RecordHash
     second: RecordHash
 
     @classmethod
     def of(cls, columns: tuple[str, ...], random: np.random.Generator) -> "Numbering":
-        """Draw the hashes."""
+        """Make two hashes with random keys."""
         one, other = random.integers(0, 2**62, 2).tolist()
         return cls(RecordHash(columns, one), RecordHash(columns, other))
 
     def hashes(self, frame: Any) -> tuple[Codes, Codes]:
-        """Both hashes of each record, as whole numbers."""
+        """Return both hashes of each record as integers."""
         one, other = (each.of(frame).view(np.int64) for each in (self.first, self.second))
         return one, other
 
 
 def numbers_of(codes: Codes, hashes: tuple[Codes, Codes]) -> Codes:
-    """Each record's number, from 0, among those of its value.
+    """Number the records of each value from 0, in the order of their hashes.
 
     Examples
     --------
@@ -328,34 +328,33 @@ def numbers_of(codes: Codes, hashes: tuple[Codes, Codes]) -> Codes:
     >>> numbers_of(np.array([1, 0, 1]), (np.array([5, 7, 2]), np.array([0, 0, 0]))).tolist()
     [1, 0, 0]
     """
-    found = np.empty(len(codes), dtype=np.int64)
-    found[np.lexsort((hashes[1], hashes[0], codes))] = _number_within(np.bincount(codes))
-    return found
+    numbers = np.empty(len(codes), dtype=np.int64)
+    numbers[np.lexsort((hashes[1], hashes[0], codes))] = _number_within(np.bincount(codes))
+    return numbers
 
 
-# Groups of different sensitive values by chance alone, which tell nothing of what a method would have preferred.
+# Groups of different sensitive values by chance alone, which reveal no preference of a method.
 #
-# Whoever knows that a method avoids certain groups may conclude from those it made (minimality attacks); [Mancuhan16
-# §1] recommends a random assignment against that.
+# An adversary who knows that a method avoids certain groups can draw conclusions from the groups it made (minimality
+# attacks); [Mancuhan16 §1] recommends a random assignment against that.
 
-_ROUNDS = 10  # in which each record may change places
+_ROUNDS = 10  # in each, every record may swap places once
 _EMPTY = -1
 
 
 def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
-    """A group for each record, about uniform among all assignments of sizes as equal as possible without duplicates.
+    """Assign a group to each record, almost uniformly among all assignments of near-equal sizes without duplicates.
 
-    The values are laid out one after another in random order and dealt to the ⌊n/ℓ⌋ groups, one round after another,
-    each round in a random order; a value that goes on into the next round starts with groups that lack it. Then each
-    record in turn, ten times over, changes places with one drawn at random wherever both groups still have no value
-    twice. Such steps leave the uniform distribution as it is; how near they come to it is not proven. No value may be
-    more frequent than 1/ℓ of all records.
+    The values are laid out in random order and dealt to the ⌊n/ℓ⌋ groups in rounds, each round in a random order; a
+    value that continues into the next round starts with groups that lack it. Then each record in turn, ten times over,
+    swaps places with a random record if no group then has a value twice. These steps preserve the uniform distribution;
+    how close they get to it is not proven. No value may exceed 1/ℓ of all records.
 
     Parameters
     ----------
     codes : for each record its sensitive value, from 0 without gaps
     l : the paper's ℓ
-    random : the source of chance
+    random : random generator
 
     Examples
     --------
@@ -376,33 +375,33 @@ def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     sizes = np.bincount(groups, minlength=many)
     width = int(sizes.max())
     order = np.argsort(groups, kind="stable")
-    # Groups of equal width lie close in memory; what is left over stays empty.
+    # All groups have the same width in memory; unused places stay empty.
     places = groups[order] * width + _number_within(sizes)
     held, who = (np.full(many * width, _EMPTY, dtype=np.int32) for _ in range(2))
     held[places], who[places] = values[order], records[order]
     _swap(held, who, width, _ROUNDS, random)
-    found = np.empty_like(codes)
-    found[who[places]] = places // width
-    return found
+    assigned = np.empty_like(codes)
+    assigned[who[places]] = places // width
+    return assigned
 
 
 @numba.njit(cache=True, nogil=True)
 def _deal(values, many, random):  # type: ignore[no-untyped-def]
-    """A group for each place; equal values lie together and are at most as many as there are groups."""
+    """Assign a group to each place; equal values are adjacent, and no value has more records than there are groups."""
     groups = np.empty(len(values), np.int64)
     deck = np.arange(many)
     for start in range(0, len(values), many):
-        kept, straddling = many, 0  # how many at the front of the old deck do not have the value that goes on
+        lacking, straddling = many, 0  # groups at the front of the old deck that lack the continued value
         if start > 0:
-            while kept > 0 and values[start - many + kept - 1] == values[start]:
-                kept -= 1
-            if kept < many:
+            while lacking > 0 and values[start - many + lacking - 1] == values[start]:
+                lacking -= 1
+            if lacking < many:
                 while straddling < many and start + straddling < len(values):
                     if values[start + straddling] != values[start]:
                         break
                     straddling += 1
-        for i in range(straddling):  # drawn from the groups that lack the value
-            j = random.integers(i, kept)
+        for i in range(straddling):  # choose from the groups that lack the value
+            j = random.integers(i, lacking)
             deck[i], deck[j] = deck[j], deck[i]
         for i in range(straddling, many - 1):
             j = random.integers(i, many)
@@ -414,7 +413,7 @@ def _deal(values, many, random):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _swap(values, records, width, rounds, random) -> None:  # type: ignore[no-untyped-def]
-    """Let pairs of records change places where no group gets a value twice."""
+    """Swap random pairs of records if no group then has a value twice."""
     n = len(values)
     for step in range(rounds * n):
         one, other = step % n, random.integers(0, n)

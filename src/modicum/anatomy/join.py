@@ -1,4 +1,4 @@
-"""The join of the identifying table with the sensitive ones [Mancuhan16 Definition 11], described and not made."""
+"""The join of the identifying and sensitive tables [Mancuhan16 Definition 11], described without building it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,21 +16,21 @@ from modicum.table.frames import as_frame, column, texts
 from modicum.table.schema import Attribute
 from modicum.typing import Codes, Floats
 
-MOST_COMBINATIONS = 100_000  # of the candidates of one record, with several sensitive attributes
-MOST_ROWS = 10**8  # of a join that is made: they take about a gigabyte a column
+MOST_COMBINATIONS = 100_000  # combinations of candidates of one record, with several sensitive attributes
+MOST_ROWS = 10**8  # rows of a join that is built, about a gigabyte per column
 
 
 @dataclass(frozen=True)
 class Join:
-    """Which rows the join has: each record with every candidate, for several sensitive attributes every combination.
+    """The rows of the join: each record with every candidate, or every combination for several sensitive attributes.
 
-    The candidates of all sensitive attributes stand one after another in one long list; a place in it is a row of a
-    sensitive table. Those of record i and attribute a are the `sizes[i, a]` from `first[i, a]` on.
+    One long list holds the candidates of all sensitive attributes; a place in it is a row of a sensitive table. The
+    candidates of record i and attribute a are the `sizes[i, a]` places from `first[i, a]` on.
 
     Attributes
     ----------
-    release : the two tables
-    candidates : of each sensitive attribute
+    release : the identifying and sensitive tables
+    candidates : the candidates of each sensitive attribute
     offsets : where each attribute's candidates begin in the list
     first, sizes : arrays of shape (records, sensitive attributes)
     """
@@ -43,13 +43,13 @@ class Join:
 
     @classmethod
     def of(cls, release: AnatomyRelease) -> "Join":
-        """The join of this release."""
-        found = tuple(release.candidates(name) for name in release.sensitive_names)
-        ends = np.cumsum([len(each.codes) for each in found]).tolist()
+        """Describe the join of a release."""
+        candidates = tuple(release.candidates(name) for name in release.sensitive_names)
+        ends = np.cumsum([len(each.codes) for each in candidates]).tolist()
         offsets = (0, *ends[:-1])
-        first = [each.starts[each.groups] + offset for each, offset in zip(found, offsets, strict=True)]
-        sizes = [each.sizes[each.groups] for each in found]
-        return cls(release, found, offsets, np.column_stack(first), np.column_stack(sizes))
+        first = [each.starts[each.groups] + offset for each, offset in zip(candidates, offsets, strict=True)]
+        sizes = [each.sizes[each.groups] for each in candidates]
+        return cls(release, candidates, offsets, np.column_stack(first), np.column_stack(sizes))
 
     @cached_property
     def identifying(self) -> nw.DataFrame[Any]:
@@ -67,13 +67,13 @@ class Join:
         return [self.release.schema[name] for name in self.release.sensitive_names]
 
     def sensitive_values(self, a: int, places: Codes) -> nw.Series[Any]:
-        """The values of a sensitive attribute that stand at these places of the list."""
+        """Return the values of a sensitive attribute at these places in the list."""
         name = self.release.sensitive_names[a]
         rows = self.candidates[a].rows[places - self.offsets[a]]
         return column(as_frame(self.release.sensitive_tables[name]), name)[rows]
 
     def distinct_values(self, a: int) -> tuple[nw.Series[Any], Floats]:
-        """The distinct values of a sensitive attribute, as its codes number them, and how often the join has each."""
+        """Return a sensitive attribute's distinct values in the order of its codes, and their counts in the join."""
         found = self.candidates[a]
         first = np.empty(len(found.values), dtype=np.int64)
         first[found.codes[::-1]] = np.arange(len(found.codes))[::-1]
@@ -88,13 +88,13 @@ class Join:
         if len(self.candidates) > 1 and many > MOST_COMBINATIONS:
             raise DataError(
                 f"A record has {many:,.0f} combinations of candidates of the {len(self.candidates)} sensitive "
-                f"attributes, more than {MOST_COMBINATIONS:,}; leave some of them out, or learn from the identifying "
+                f"attributes, more than {MOST_COMBINATIONS:,}; leave out some of them, or learn from the identifying "
                 "table alone."
             )
         return self.sizes.prod(axis=1)
 
     def check_rows(self, most: int = MOST_ROWS) -> None:
-        """Refuse a join that has too many rows to be made."""
+        """Refuse a join with too many rows to build."""
         rows = int(self.repeats.sum())
         if rows > most:
             raise DataError(
@@ -103,41 +103,41 @@ class Join:
             )
 
     def _sensitive_repeats(self, a: int) -> Floats:
-        """How often each candidate of a sensitive attribute occurs in the join."""
+        """Count how often each candidate of a sensitive attribute occurs in the join."""
         found = self.candidates[a]
         of_group = np.bincount(found.groups, self.repeats / self.sizes[:, a], len(found.sizes))
         return np.repeat(of_group, found.sizes)
 
     def rows(self, records: Codes) -> tuple[Codes, Codes]:
-        """The rows of the join that these records have: which record, and the places of its values in the list."""
+        """Return the join's rows of these records: the record, and the places of its values in the list."""
         repeats = self.repeats[records]
         own = np.repeat(records, repeats)
         ends = np.cumsum(repeats)
         return own, self.places(own, np.arange(len(own)) - np.repeat(ends - repeats, repeats))
 
     def places(self, records: Codes, combination: Codes) -> Codes:
-        """Where the values of a record's combination stand in the list; the first attribute changes fastest."""
-        found = np.empty((len(records), self.first.shape[1]), dtype=np.int64)
+        """Return the places of a combination's values in the list; the first attribute changes fastest."""
+        places = np.empty((len(records), self.first.shape[1]), dtype=np.int64)
         for a in range(self.first.shape[1]):
             combination, digit = np.divmod(combination, self.sizes[records, a])
-            found[:, a] = self.first[records, a] + digit
-        return found
+            places[:, a] = self.first[records, a] + digit
+        return places
 
 
-# The coding of [Mancuhan16 Appendix B]: every attribute as one number that is 0 at its mean, or at its mode.
+# The coding of [Mancuhan16 Appendix B]: every attribute is one number that is 0 at its mean or mode.
 #
-# - A number or date is x minus its mean over the joined data; where it is missing it counts as the mean, 0.
+# - A number or date is x minus its mean over the joined data; a missing value is the mean, 0.
 # - An ordered category is the place of its value in the domain, 1 to |dom|, minus the place of the mode: the paper sets
-#   "mode of the discrete values to be mean". A missing value has no place and counts as the mode, 0.
+#   "mode of the discrete values to be mean". A missing value is the mode, 0.
 # - A nominal category is 0 for its mode and 1 for every other value; missing is a value like any other.
 #
-# Means and modes are those of the joined data, in which a record occurs once for each candidate: `weights` say how
-# often. Of equally frequent values the first is the mode, in the order of the domain or by name, so that the order of
-# the records does not matter.
+# Means and modes are over the joined data, where a record occurs once for each candidate; `weights` are these counts.
+# Among equally frequent values the mode is the first in the order of the domain or by name, so the order of the records
+# does not matter.
 
 
 def code_column(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
-    """One column in the paper's coding.
+    """Code one column as in the paper.
 
     Examples
     --------
@@ -152,16 +152,16 @@ def code_column(series: nw.Series[Any], attribute: Attribute, weights: Floats) -
     [0.0, 1.0, 0.0]
     """
     if not attribute.is_category:
-        return _number(series, attribute, weights)
-    return _code_ordered(series, attribute, weights) if attribute.kind == "ordered" else _nominal(series, weights)
+        return _code_number(series, attribute, weights)
+    return _code_ordered(series, attribute, weights) if attribute.kind == "ordered" else _code_nominal(series, weights)
 
 
-def _number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
+def _code_number(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
     values = moderate(series, attribute)
-    there = ~np.isnan(values)
-    if not there.any():
+    present = ~np.isnan(values)
+    if not present.any():
         return np.zeros(len(values))
-    return np.where(there, values - np.average(values[there], weights=weights[there]), 0.0)
+    return np.where(present, values - np.average(values[present], weights=weights[present]), 0.0)
 
 
 def _code_ordered(series: nw.Series[Any], attribute: Attribute, weights: Floats) -> Floats:
@@ -171,12 +171,12 @@ def _code_ordered(series: nw.Series[Any], attribute: Attribute, weights: Floats)
     values = values_in_order(attribute, words)
     position = {value: i for i, value in enumerate(values)}
     places = np.array([position[word] for word in words] + [-1])[codes]
-    known = places >= 0
-    mode = int(np.bincount(places[known], weights[known], len(values)).argmax())
-    return np.where(known, places - mode, 0).astype(np.float64)
+    present = places >= 0
+    mode = int(np.bincount(places[present], weights[present], len(values)).argmax())
+    return np.where(present, places - mode, 0).astype(np.float64)
 
 
-def _nominal(series: nw.Series[Any], weights: Floats) -> Floats:
+def _code_nominal(series: nw.Series[Any], weights: Floats) -> Floats:
     codes, words = texts(series)
     counts = np.bincount(codes + 1, weights, len(words) + 1)  # missing first
     by_name = sorted(range(len(counts)), key=lambda code: (-counts[code], code == 0, words[code - 1] if code else ""))
@@ -184,13 +184,13 @@ def _nominal(series: nw.Series[Any], weights: Floats) -> Floats:
 
 
 def code_sensitive(join: Join, a: int) -> Floats:
-    """A sensitive attribute in the paper's coding, for all its candidates in the join's order."""
+    """Code all candidates of a sensitive attribute as in the paper, in the order of the list."""
     series, weights = join.distinct_values(a)
     return code_column(series, join.sensitive_attributes[a], weights)[join.candidates[a].codes]
 
 
 def compute_squared_norms(columns: Iterable[tuple[Attribute, Floats]], n: int) -> Floats:
-    """The sum of squares of each row; whole numbers first, which are exact, so that equal rows in any order are equal.
+    """Sum the squares of each row; categories (exact integers) separately, so that their order cannot change a sum.
 
     Examples
     --------

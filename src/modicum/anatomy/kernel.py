@@ -1,8 +1,7 @@
-"""The candidates nearest to a radius, without making the join: [Mancuhan16 Figure B.2] over records, groups or
+"""Find the candidates nearest to a radius without building the join: [Mancuhan16 Figure B.2] for records, groups or
 segments.
 
-With one sensitive attribute the squares of each group are given in ascending order, so that a record finds its nearest
-ones by halving and not by looking at all of them.
+With one sensitive attribute the squares of each group are in ascending order, so binary search finds the nearest ones.
 """
 
 import numba
@@ -11,9 +10,9 @@ import numpy as np
 
 @numba.njit(cache=True, nogil=True)
 def _first(squares, low, high, own, wanted, beyond):  # type: ignore[no-untyped-def]
-    """The first place from low to high where own + square ≥ wanted, or > wanted where `beyond`; high if there is none.
+    """Return the first place from low to high where own + square ≥ wanted, or > wanted if `beyond`; high if none.
 
-    The sum is rounded before it is compared, as it is everywhere else.
+    The sum is rounded before the comparison, as everywhere else.
     """
     while low < high:
         half = (low + high) // 2
@@ -27,17 +26,17 @@ def _first(squares, low, high, own, wanted, beyond):  # type: ignore[no-untyped-
 
 @numba.njit(cache=True, nogil=True)
 def _sides(below, above, wanted, slack):  # type: ignore[no-untyped-def]
-    """Whether the nearest below and the nearest above are to be chosen: both where they tie."""
+    """Whether to choose the nearest below, and the nearest above; both if they tie."""
     farther = (above - wanted) - (wanted - below)
     return farther >= -slack, farther <= slack
 
 
 @numba.njit(cache=True, nogil=True)
 def nearest_in_order(wanted, squares, groups, starts, draws, slack):  # type: ignore[no-untyped-def]
-    """For each record the place of the square of its group nearest to what is wanted; ties by its draw from [0, 1).
+    """Find for each record the place of its group's square nearest to the wanted one; ties by its draw from [0, 1).
 
-    On one side of the wanted number squares are compared by themselves, so that rounding of the number decides nothing;
-    the nearest below and the nearest above tie where their distances differ by no more than `slack`.
+    Squares on one side of the wanted number are compared directly, so that rounding that number has no effect. The
+    nearest below and the nearest above tie if their distances differ by at most `slack`.
     """
     chosen = np.zeros(len(wanted), np.int64)
     for i in range(len(wanted)):
@@ -57,7 +56,7 @@ def nearest_in_order(wanted, squares, groups, starts, draws, slack):  # type: ig
 
 @numba.njit(cache=True, nogil=True)
 def nearest_of_groups(own, squares, order, starts, middle, draws, slack):  # type: ignore[no-untyped-def]
-    """For each group the record and the place of the square whose sum is nearest to the middle."""
+    """Find for each group the record and the place of the square whose sum is nearest to the middle."""
     groups = len(starts) - 1
     records, chosen = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
     for g in range(groups):
@@ -86,7 +85,7 @@ def nearest_of_groups(own, squares, order, starts, middle, draws, slack):  # typ
 
 @numba.njit(cache=True, nogil=True)
 def _sum_squares(squares, first, sizes, i, c):  # type: ignore[no-untyped-def]
-    """The sum of squares of the sensitive values in a record's combination c; the first attribute changes fastest."""
+    """Sum the squares of the sensitive values in a record's combination c; the first attribute changes fastest."""
     total = 0.0
     for a in range(first.shape[1]):
         total += squares[first[i, a] + c % sizes[i, a]]
@@ -96,8 +95,9 @@ def _sum_squares(squares, first, sizes, i, c):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def nearest_of_combinations(wanted, squares, first, sizes, draws, slack):  # type: ignore[no-untyped-def]
-    """For each record the combination whose sum of squares is nearest to what is wanted: `nearest_in_order` for several
-    sensitive attributes.
+    """Find for each record the combination whose sum of squares is nearest to the wanted one.
+
+    This is `nearest_in_order` for several sensitive attributes.
     """
     n = len(wanted)
     chosen = np.zeros(n, np.int64)
@@ -118,7 +118,7 @@ def nearest_of_combinations(wanted, squares, first, sizes, draws, slack):  # typ
 
 @numba.njit(cache=True, nogil=True)
 def nearest_of_segments(norms, starts, middle, draws, slack):  # type: ignore[no-untyped-def]
-    """For each segment of the norms the place of the one nearest to the middle."""
+    """Find for each segment of the norms the place of the norm nearest to the middle."""
     chosen = np.zeros(len(starts) - 1, np.int64)
     for g in range(len(chosen)):
         best, ties = np.inf, 0

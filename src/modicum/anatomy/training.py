@@ -1,4 +1,4 @@
-"""What a model is trained on [Mancuhan16 Definitions 11 to 13]: the identifying table alone, the join, or it pruned."""
+"""Training data from a release [Mancuhan16 Definitions 11 to 13]: identifying table alone, full join or pruned join."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +16,12 @@ from modicum.typing import Floats
 KINDS = ("pruned", "joined", "identifying")
 PRUNE_PER = ("record", "group")
 SPACES = ("input", "kernel")
-_TIES = 4  # sets these draws apart from others with the same seed
+_TIES = 4  # separates these random numbers from others with the same seed
 
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Records to learn from: attributes, class (None where the release has none), and how much each row counts."""
+    """Records to learn from: attributes, class (None if the release has none), and a weight for each row."""
 
     X: nw.DataFrame[Any]
     y: nw.Series[Any] | None
@@ -37,32 +37,32 @@ def training_data(
     random_state: int | None = 0,
     return_weights: bool = False,
 ) -> Any:
-    """Records to train a model on, made of a release and nothing else.
+    """Make records to train a model on, using only a release.
 
     Parameters
     ----------
     release : AnatomyRelease
-        The identifying table and the sensitive ones.
+        The identifying table and the sensitive tables.
     kind : "pruned", "joined" or "identifying"
-        "identifying" leaves the sensitive attributes out [Mancuhan16 Definition 12]. "joined" has each record once with
-        each candidate of its group, and so as many times as the group has records (Definition 11); with several
-        sensitive attributes, with every combination. "pruned" has of these the one that [Mancuhan16 §4] chooses
-        (Definition 13): its squared norm is nearest to the middle of the smallest and the largest there are.
+        "identifying" leaves out the sensitive attributes [Mancuhan16 Definition 12]. "joined" combines each record
+        with every candidate of its group, so it occurs as often as the group has records (Definition 11); with several
+        sensitive attributes, with every combination of candidates. "pruned" keeps the one that [Mancuhan16 §4] chooses
+        (Definition 13): its squared norm is nearest to the middle of the smallest and largest squared norm.
     prune_per : "record" or "group"
-        Whether pruning keeps a candidate for each record, so that as many stay as were released (Definition 13 and
-        Theorem 4.1), or one row for each group, as Figure B.2 reads literally.
+        Whether pruning keeps one candidate for each record, so the number of records stays the same (Definition 13 and
+        Theorem 4.1), or one row for each group (the literal reading of Figure B.2).
     space : "input" or "kernel"
-        Whether norms are those of the attributes, in the coding of [Mancuhan16 Appendix B], or those in the space of a
-        Gaussian kernel, approximated by 200 landmarks and around the mean.
+        Whether norms are measured on the attributes, in the coding of [Mancuhan16 Appendix B], or in the space of a
+        Gaussian kernel, around the mean and approximated with 200 landmarks.
     random_state : int, optional
-        Of ties, which are drawn with the same chance each, and of landmarks.
+        Seed for landmarks and for ties; all tied rows have the same probability.
     return_weights : bool
-        Also give what each row counts so that each person counts once: 1 / |G| for "joined", else 1.
+        Also return weights with which each person counts once: 1 / |G| for "joined", otherwise 1.
 
     Returns
     -------
-    X, y : frames like the release's tables, in the original domain; y is None where the release has no class
-    weights : array, where asked for
+    X, y : frames like the release's tables, in the original domain; y is None if the release has no class
+    weights : array, only with `return_weights`
 
     Examples
     --------
@@ -76,18 +76,18 @@ def training_data(
     >>> len(md.anatomy.training_data(release, "joined")[0])
     8
     """
-    found = training_set(release, kind, prune_per=prune_per, space=space, random_state=random_state)
-    y = None if found.y is None else found.y.to_native()
-    return (found.X.to_native(), y, found.weights) if return_weights else (found.X.to_native(), y)
+    training = training_set(release, kind, prune_per=prune_per, space=space, random_state=random_state)
+    X, y = training.X.to_native(), None if training.y is None else training.y.to_native()
+    return (X, y, training.weights) if return_weights else (X, y)
 
 
 def training_set(
     release: AnatomyRelease, kind: str, *, prune_per: str, space: str, random_state: int | None
 ) -> TrainingSet:
-    """The same as frames of narwhals, with weights."""
+    """Make the same data as `training_data`, as narwhals frames with weights."""
     check_choice_is(kind, "kind", "training_data", KINDS)
     check_choice_is(space, "space", "training_data", SPACES)
-    check_asked(release, "training_data", prune_per, random_state)
+    check_arguments(release, "training_data", prune_per, random_state)
     join, everyone = Join.of(release), np.arange(release.rows)
     if kind == "joined":
         join.check_rows()
@@ -102,12 +102,12 @@ def training_set(
 
 
 def make_generator(random_state: int | None) -> np.random.Generator:
-    """Draws of ties and landmarks, other ones than those that made the groups with the same seed."""
+    """Make the random generator for ties and landmarks, independent of the one that makes groups from the same seed."""
     return np.random.default_rng(None if random_state is None else [random_state, _TIES])
 
 
-def check_asked(release: AnatomyRelease, owner: str, prune_per: str, random_state: int | None) -> None:
-    """Refuse what is no release, and a `prune_per` or `random_state` that cannot be used."""
+def check_arguments(release: AnatomyRelease, owner: str, prune_per: str, random_state: int | None) -> None:
+    """Refuse anything but a release, and invalid `prune_per` or `random_state`."""
     if not isinstance(release, AnatomyRelease):
         raise ParameterError(
             f"The 'release' parameter must be an AnatomyRelease. Got {type(release).__name__} instead."
@@ -118,7 +118,7 @@ def check_asked(release: AnatomyRelease, owner: str, prune_per: str, random_stat
 
 
 def _build_training_set(join: Join, chosen: Chosen, weights: Floats) -> TrainingSet:
-    """The rows in the original domain, columns in the schema's order."""
+    """Build the chosen rows in the original domain, with columns in the order of the schema."""
     release, frame = join.release, join.identifying
     everyone = np.array_equal(chosen.records, np.arange(len(frame)))
     frame = nw.maybe_reset_index(frame if everyone else frame[chosen.records])
@@ -134,9 +134,9 @@ def _build_training_set(join: Join, chosen: Chosen, weights: Floats) -> Training
 
 
 def class_of(release: AnatomyRelease) -> nw.Series[Any]:
-    """The class of the released records."""
+    """Return the class of the released records."""
     if release.label is None:
         raise ParameterError(
-            "The release has no class to learn: anatomize with y, or name it with the 'label' of from_tables."
+            "The release has no class to learn: anatomize with y, or name it with the 'label' parameter of from_tables."
         )
     return column(as_frame(release.identifying), release.label)
