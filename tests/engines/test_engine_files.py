@@ -69,7 +69,7 @@ def test_a_csv_has_the_values_that_an_artifact_gives_it(people, tmp_path):
 
 
 def test_duckdb_leaves_other_machines_to_spark(tmp_path):
-    with pytest.raises(DataError, match="the engine 'spark' reads it"), open_table("s3://bucket/people"):
+    with pytest.raises(DataError, match="use the engine 'spark'"), open_table("s3://bucket/people"):
         pass
 
 

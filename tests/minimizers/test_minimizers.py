@@ -221,7 +221,7 @@ def test_arrays_are_matched_by_the_columns_of_fit():
 def test_label_bins_by_records():
     X = pd.DataFrame({"x": np.arange(400)})
     y = np.minimum(np.arange(400), 120)
-    with pytest.raises(DataError, match="one value too often to be cut into 2"):
+    with pytest.raises(DataError, match="cannot be cut into 2 ranges because one value is too frequent"):
         md.PrivacyTree(label_bins=2, min_leaf=10).fit(X, y)
     weights = np.random.default_rng(0).integers(1, 5, 400)
     method = md.PrivacyTree(label_bins=3, min_leaf=10, privacy=0.0)

@@ -160,7 +160,7 @@ def test_an_address_is_left_to_the_engine(engine, tmp_path):
     words = ["apply", "g.json", "s3://bucket/people", "-o", "o.csv", *engine]
     code, said, _ = loaded_after(*words, folder=tmp_path)
     assert code == 2
-    assert "the engine 'spark' reads it" in said
+    assert "use the engine 'spark'" in said
 
 
 @pytest.mark.parametrize("words", [["people", "--engine", "spark"], ["--engine", "spark", "people"]])

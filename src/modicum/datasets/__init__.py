@@ -1,4 +1,4 @@
-"""Data to try things on: UCI Adult comes with the package."""
+"""Example data: UCI Adult comes with the package."""
 
 import lazy_loader
 

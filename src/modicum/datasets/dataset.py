@@ -1,4 +1,4 @@
-"""What every loader returns, how its schema is written down, and UCI Adult, the one that comes with the package."""
+"""The result of every loader, how to describe its schema, and UCI Adult, which comes with the package."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ class Dataset:
     name : str
         A short name.
     X : pandas.DataFrame
-        The features and nothing else.
+        The features only.
     y : pandas.Series
-        What is predicted; it bears the label's name.
+        The label to predict; `y.name` is its column name.
     schema : Schema
-        Kinds and roles of the features, the label and, where there is one, the column that one person's rows share.
+        Kinds and roles of the features, the label and, if there is one, the person column.
     persons : pandas.Series, optional
-        Which rows belong together (a person, a household); None where each row is someone else.
+        The rows that belong together (a person, a household); None if each row is a different person.
     description : str
         One sentence.
     source : str
-        Where the data officially comes from.
+        The official source of the data.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def describe(
     quasi_identifiers: Collection[str] = (),
     sensitive: Collection[str] = (),
 ) -> Schema:
-    """The schema of a loaded table: a column is a category unless it is named in `numbers` or `ordered`.
+    """Build the schema of a loaded table: a column is a category unless it is in `numbers` or `ordered`.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _attribute(column: pd.Series, numbers: Collection[str], ordered: Mapping[str
 _SOURCE = "the UCI Machine Learning Repository, Adult, https://doi.org/10.24432/C5XW20"
 _DROPPED = ["fnlwgt", "education-num"]
 _AMOUNTS = ["capital-gain", "capital-loss", "hours-per-week"]
-# In the order of education-num, which is therefore not needed.
+# In the order of education-num, so that column is not needed.
 _EDUCATION = [
     "Preschool",
     "1st-4th",
@@ -131,20 +131,20 @@ def load_adult(*, return_X_y: Literal[False] = False) -> Dataset: ...
 @overload
 def load_adult(*, return_X_y: Literal[True]) -> XY: ...
 def load_adult(*, return_X_y: bool = False) -> Dataset | XY:
-    """UCI Adult: does a person earn more than 50,000 dollars a year? Embedded, so that it works offline.
+    """Load UCI Adult: does a person earn more than 50,000 dollars a year? It works offline.
 
     An extract of the 1994 US census: 48,842 people (the original training rows, then the test rows), 12 features. The
-    sampling weight `fnlwgt` is left out, and so is `education-num`, which says the same as `education`; `education` is
-    ordered instead. `?` in the file is missing. The file is the work of Barry Becker and Ronny Kohavi (1996), licensed
-    under CC BY 4.0, doi:10.24432/C5XW20; ADULT-LICENSE.txt beside it names the changes.
+    sampling weight `fnlwgt` is left out, and so is `education-num`, which repeats `education`; `education` is ordered
+    instead. `?` in the file is missing. The file is the work of Barry Becker and Ronny Kohavi (1996), licensed under
+    CC BY 4.0, doi:10.24432/C5XW20; ADULT-LICENSE.txt next to it lists the changes.
 
-    Personal is all but `capital-gain`, `capital-loss` and `hours-per-week`. The sets of quasi-identifiers in
-    [Goldsteen21] (Appendix A) and the sensitive attribute in [Mancuhan16], `education`, are for the caller to name.
+    All attributes are personal except `capital-gain`, `capital-loss` and `hours-per-week`. Callers can add the
+    quasi-identifiers in [Goldsteen21] (Appendix A) or the sensitive attribute in [Mancuhan16], `education`.
 
     Parameters
     ----------
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where the data lives: tables in DuckDB, Spark and other engines, counted and written there."""
+"""Tables in DuckDB, Spark and other engines: count and write them where the data lives."""
 
 import lazy_loader
 

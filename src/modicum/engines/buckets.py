@@ -1,4 +1,4 @@
-"""What a generalization shows of a table in an engine: its buckets as keys to group by, in the engine and out of it."""
+"""The buckets of a table in an engine, as keys to group by."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,18 +32,18 @@ from modicum.table.schema import Attribute
 from modicum.table.targets import Target
 from modicum.typing import Codes, Floats
 
-_ALL = "modicum_all"  # there is always a key, also where nothing is collected
+_ALL = "modicum_all"  # a constant key, so that grouping works even if nothing is collected
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A table as a generalization shows it.
+    """A generalized table.
 
     Attributes
     ----------
-    lazy : one column per attribute that is collected, and what was asked for beside them
-    keys : the columns that are shown
-    partitions : of all attributes
+    lazy : one column per collected attribute, and the requested extra columns
+    keys : the columns to group by
+    partitions : the partitions of all attributes
     """
 
     lazy: nw.LazyFrame[Any]
@@ -51,25 +51,24 @@ class Seen:
     partitions: Sequence[AnyPartition]
 
     def codes(self, shown: nw.DataFrame[Any]) -> Codes:
-        """What `g.codes` says of records that look like this."""
-        found = np.zeros((len(shown), len(self.partitions)), dtype=np.int64)
+        """Return the codes of generalized records, as `g.codes` does."""
+        codes = np.zeros((len(shown), len(self.partitions)), dtype=np.int64)
         for j, partition in enumerate(self.partitions):
             if isinstance(partition, FullDetail):
-                found[:, j] = partition.encode(shown[_key(j)])
+                codes[:, j] = partition.encode(shown[_key(j)])
             elif not isinstance(partition, Dropped):
-                found[:, j] = shown[_key(j)].to_numpy()
-        return found
+                codes[:, j] = shown[_key(j)].to_numpy()
+        return codes
 
     def distinct(self, *beside: str) -> tuple[nw.DataFrame[Any], Codes, Codes]:
-        """Every combination that occurs of what is shown and of some columns beside: these, its codes, its records."""
+        """Each combination of the keys and the columns `beside` that occurs, with its codes and number of records."""
         keys = [*self.keys, *beside]
         found, counts = count_combinations(self.lazy, keys, "buckets and values" if beside else "buckets")
-        codes = self.codes(found)
-        return found, codes, counts
+        return found, self.codes(found), counts
 
 
 def buckets_at(table: EngineTable, g: Artifact, beside: Mapping[str, nw.Expr] | None = None) -> Seen:
-    """The buckets of a table's records as keys, behind further columns; a number in full detail is its own key.
+    """Generalize a table's records; a number in full detail is its own key. `beside`: extra columns.
 
     Examples
     --------
@@ -84,32 +83,32 @@ def buckets_at(table: EngineTable, g: Artifact, beside: Mapping[str, nw.Expr] | 
     """
     if not isinstance(g, Generalization):
         raise ParameterError(
-            f"A table in {table.engine} is judged through a Generalization; {type(g).__name__} is judged in memory, "
-            "for instance on a sample."
+            f"A table in {table.engine} can only be judged through a Generalization. Use a sample in memory for "
+            f"{type(g).__name__}."
         )
     shown = [(j, p) for j, p in enumerate(g.partitions) if not isinstance(p, Dropped)]
     table.check([p.name for _, p in shown])
     exact = {_key(j): number_key(table, p.attribute) for j, p in shown if isinstance(p, FullDetail)}
     added = {_ALL: nw.lit(0), **exact, **(beside or {})}
-    wide = table.lazy.with_columns(*(made.alias(name) for name, made in added.items()))
+    wide = table.lazy.with_columns(*(value.alias(name) for name, value in added.items()))
     chosen = [(j, p) for j, p in shown if not isinstance(p, FullDetail)]
-    kept = [*added, *(name for name in [PERSON] if name in table.types)]
-    lazy = _select_buckets(wide, chosen, kept)
+    extra = [*added, *(name for name in [PERSON] if name in table.types)]
+    lazy = _select_buckets(wide, chosen, extra)
     return Seen(lazy, [_ALL, *map(_key, (j for j, _ in shown))], g.partitions)
 
 
-def _select_buckets(wide: nw.LazyFrame[Any], chosen: Sequence[tuple[int, AnyPartition]], kept: Sequence[str]) -> Any:
-    """The buckets by place, as a column beside them may have an attribute's name."""
-    aside = {name: f"modicum_kept{i}" for i, name in enumerate(kept)}
+def _select_buckets(wide: nw.LazyFrame[Any], chosen: Sequence[tuple[int, AnyPartition]], extra: Sequence[str]) -> Any:
+    """The buckets under numbered names, because an extra column may have an attribute's name."""
+    aside = {name: f"modicum_kept{i}" for i, name in enumerate(extra)}
     wide = wide.with_columns(*(nw.col(name).alias(other) for name, other in aside.items()))
     coded = in_engine(wide.to_native(), [p for _, p in chosen], "codes", beside=list(aside.values()))
     back = [nw.col(other).alias(name) for name, other in aside.items()]
-    found = table_at(coded)
-    return found.lazy.select(*(found.col(p.name).alias(_key(j)) for j, p in chosen), *back)
+    buckets = table_at(coded)
+    return buckets.lazy.select(*(buckets.col(p.name).alias(_key(j)) for j, p in chosen), *back)
 
 
 def number_key(table: EngineTable, attribute: Attribute) -> nw.Expr:
-    """A number or date by which records are alike: null where it is missing, and never -0."""
+    """A number or date in comparable form: null if it is missing, and never -0."""
     value = table.col(attribute.name)
     if attribute.kind == "date":
         return value if _zone(table, attribute) is not None else value.cast(nw.Datetime("us"))
@@ -122,7 +121,7 @@ def _zone(table: EngineTable, attribute: Attribute) -> str | None:
 
 
 def target_key(table: EngineTable, target: Target) -> nw.Expr:
-    """The bin of a personal number, as `target.encode` says it."""
+    """The bin of a personal number, as `target.encode` returns it."""
     assert isinstance(target.coding, NumberCoding)
     value = number_key(table, target.attribute)
     edges: list[Any] = target.coding.edges.tolist()
@@ -134,42 +133,41 @@ def target_key(table: EngineTable, target: Target) -> nw.Expr:
 
 
 def bucket_counts(table: EngineTable, g: Generalization) -> dict[str, Codes]:
-    """For each attribute how many records each of its buckets holds; nothing for a number in full detail."""
+    """Count the records in each bucket of each attribute; an empty array for a number in full detail."""
     seen = buckets_at(table, g)
-    found = {}
+    counts = {}
     for j, partition in enumerate(g.partitions):
-        size = len(partition.labels)
         if isinstance(partition, Dropped):
-            found[partition.name] = np.array([table.rows()])
+            counts[partition.name] = np.array([table.rows()])
         elif isinstance(partition, FullDetail):
-            found[partition.name] = np.zeros(0, dtype=np.int64)
+            counts[partition.name] = np.zeros(0, dtype=np.int64)
         else:
-            found[partition.name] = _scatter_counts(*histogram(seen.lazy, _key(j)), size)
-    return found
+            counts[partition.name] = _scatter_counts(*histogram(seen.lazy, _key(j)), len(partition.labels))
+    return counts
 
 
 def number_buckets(table: EngineTable, partition: Intervals) -> Codes:
-    """How many records each range of a number holds."""
+    """Count the records in each range of a number."""
     coded = table_at(in_engine(table.lazy.to_native(), [partition], "codes"))
     plain = coded.lazy.select(coded.col(partition.name).alias(_key(0)))
     return _scatter_counts(*histogram(plain, _key(0)), len(partition.labels))
 
 
 def _scatter_counts(codes: Codes, counts: Codes, size: int) -> Codes:
-    found = np.zeros(size, dtype=np.int64)
-    found[codes] = counts
-    return found
+    scattered = np.zeros(size, dtype=np.int64)
+    scattered[codes] = counts
+    return scattered
 
 
 def missing_at(table: EngineTable, attribute: Attribute) -> int:
-    """How many records have no value of an attribute."""
+    """Count the records without a value of an attribute."""
     value = alike_value(table, attribute.name) if attribute.is_category else number_key(table, attribute)
     absent = table.lazy.select(value.is_null().cast(nw.Int64).sum().alias(_ALL))
     return int(collect_arrow(absent)[_ALL][0] or 0)
 
 
 def different_at(table: EngineTable, attribute: Attribute) -> int:
-    """How many different values an attribute has, missing not counted."""
+    """Count an attribute's distinct values, without missing."""
     table.check([attribute.name])
     if attribute.is_category:
         lazy, (key,) = with_keys(table, [attribute.name])
@@ -181,7 +179,7 @@ def different_at(table: EngineTable, attribute: Attribute) -> int:
 
 
 def ends_at(table: EngineTable, attribute: Attribute) -> Floats:
-    """The lowest and the highest finite number or date of an attribute; nothing where it has no value."""
+    """The lowest and the highest finite number or date of an attribute; NaN if it has no value."""
     own = nw.col("modicum_value")
     lazy = table.lazy.select(number_key(table, attribute).alias("modicum_value"))
     if attribute.kind != "date":
@@ -195,14 +193,14 @@ def _key(j: int) -> str:
     return f"modicum_z{j}"
 
 
-# The best guess in hindsight, counted in the engine: Σ over what is seen of its most frequent value.
+# The best guess in hindsight: the sum over all cells of the count of their most frequent value
 
 _VALUE, _MANY = "modicum_value", "modicum_many"
 
 
 @dataclass(frozen=True)
 class Best:
-    """How many records the best rule gets right, how many the most frequent value, and how many cells there are."""
+    """The records that the best rule and the most frequent value guess right, and the number of cells."""
 
     right: int
     naive: int
@@ -210,9 +208,9 @@ class Best:
 
 
 def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, side: Sequence[str]) -> Best:
-    """What the best rule reaches for one attribute that sees the buckets, and `side` in full detail.
+    """Count how often the best rule guesses one attribute from the buckets and from `side` in full detail.
 
-    A category is guessed exactly, a number by its bin in `target`.
+    A category counts as right if the guess is exact, a number if its bin in `target` is right.
 
     Examples
     --------
@@ -237,16 +235,16 @@ def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, s
     pairs = seen.lazy.group_by([*cells, _VALUE]).agg(nw.len().alias(_MANY))
     of_cells = pairs.group_by(cells).agg(nw.col(_MANY).max())
     best = collect_arrow(of_cells.select(nw.col(_MANY).sum(), nw.len().alias("modicum_cells")))
-    values = seen.lazy.group_by(_VALUE).agg(nw.len().alias(_MANY))  # which takes no buckets
+    values = seen.lazy.group_by(_VALUE).agg(nw.len().alias(_MANY))  # needs no buckets
     most = collect_arrow(values.select(nw.col(_MANY).max()))
     return Best(int(best[_MANY][0]), int(most[_MANY][0]), int(best["modicum_cells"][0]))
 
 
-# What a generalization asks of the records of a table in an engine: shares of buckets and the smallest group.
+# Counts for the description of a generalization: shares of buckets and the smallest group
 
 
 def count_for_description(g: Generalization, X: Any) -> CountedBuckets:
-    """The counts behind a description, by group-bys in the engine.
+    """Count what a description needs, by group-bys in the engine.
 
     Examples
     --------
@@ -274,7 +272,7 @@ def count_for_description(g: Generalization, X: Any) -> CountedBuckets:
 
 
 def _persons(seen: Seen, j: int, records: Codes, person: str | None, persons: int) -> Codes:
-    """How many persons each bucket of an attribute holds."""
+    """Count the people in each bucket of an attribute."""
     partition = seen.partitions[j]
     if person is None or isinstance(partition, FullDetail):
         return records

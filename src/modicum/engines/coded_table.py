@@ -1,8 +1,8 @@
-"""A table's codes, made once where the records are and read as often as a method wants to count.
+"""Code a table once in its engine, and count the codes in as many passes as a method needs.
 
-Reading texts anew in every pass would take most of the time. On this machine the first pass writes the codes to a
-temporary file, a byte or two each, and later passes read it in pieces; nothing stays in memory. Spark keeps them on the
-disks of its executors; a lost executor's part is made again.
+Parsing texts again in every pass would take most of the time. On this machine the first pass writes the codes to a
+temporary file, one or two bytes each, and later passes read it in pieces; nothing stays in memory. Spark keeps the
+codes on the disks of its executors and recomputes the part of a lost executor.
 """
 
 import tempfile
@@ -30,14 +30,14 @@ from modicum.table.frames import column
 from modicum.table.targets import Labels
 from modicum.typing import Codes, Ints
 
-# Codes as bytes: one byte a code, and one more for those of an attribute that has more than 256 of them.
+# Codes as bytes: one byte per code, two for attributes with more than 256 codes
 
 Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Packing:
-    """How a record's codes lie in its bytes: the low byte of each, then the high bytes of the `wide` columns.
+    """The byte layout of a record's codes: the low byte of each, then the high bytes of the `wide` columns.
 
     Examples
     --------
@@ -54,12 +54,12 @@ class Packing:
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> "Packing":
-        """For columns of so many codes."""
+        """Build the layout for columns with these numbers of codes."""
         return cls(len(sizes), tuple(j for j, size in enumerate(sizes) if size > 256))
 
     @property
     def width(self) -> int:
-        """The bytes of a record."""
+        """Bytes per record."""
         return self.columns + len(self.wide)
 
     def pack(self, codes: CodeArray) -> Bytes:
@@ -75,12 +75,12 @@ class Packing:
         return codes
 
     def records(self, content: Any) -> CodeArray:
-        """The codes in a buffer of packed records."""
+        """Unpack a buffer of packed records."""
         return self.unpack(np.frombuffer(content, dtype=np.uint8).reshape(-1, self.width))
 
 
 class FrameCoder(Protocol):
-    """What makes codes of the columns of a frame: a `Coder`, or what is like one."""
+    """Something that codes the columns of a frame, such as a `Coder`."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -88,19 +88,19 @@ class FrameCoder(Protocol):
 
     @property
     def sizes(self) -> Sequence[int]:
-        """How many codes each has."""
+        """How many codes each column has."""
 
     def encode(self, X: Any) -> CodeArray:
-        """One row per record, one column per name."""
+        """Code a frame: one row per record, one column per name."""
 
 
 @dataclass(frozen=True)
 class LabelledCoder:
-    """Codes as another coder makes them, with the class of a label as the last column.
+    """A coder that adds the class of a label as the last column.
 
     Parameters
     ----------
-    coder : Coder, or what is like one
+    coder : Coder, or another FrameCoder
     label : the column of the label
     labels : its classes
     """
@@ -120,29 +120,29 @@ class LabelledCoder:
     def encode(self, X: Any) -> CodeArray:
         codes, classes = self.coder.encode(X), self.labels.encode(column(X, self.label).to_numpy())
         if (classes < 0).any():
-            raise DataError(f"The label {self.label!r} has classes that were not there when they were counted.")
+            raise DataError(f"The label {self.label!r} has new classes: the table changed while it was read.")
         return np.column_stack([codes, classes.astype(np.uint16)])
 
 
 # The table of codes
 
 _CODES = "codes"
-_TOGETHER = 256  # packed records in one value of a Spark table
+_TOGETHER = 256  # packed records per value of a Spark table
 
 
 class CodeFold(Protocol):
-    """Counting codes: each batch adds to an array, and the arrays of all batches are added up; it may travel."""
+    """A `Fold` over codes; it may be sent to other processes."""
 
     def empty(self) -> Counts:
-        """An array of zeros, of one dimension."""
+        """A one-dimensional array of zeros."""
 
     def add(self, counts: Counts, codes: CodeArray) -> None:
-        """Add a batch of coded records, the label's class last where there is a label."""
+        """Add a batch of coded records; the label's class, if any, is the last column."""
 
 
 @dataclass(frozen=True)
 class DecodedFold:
-    """Counting codes, given batches that must first become codes: a `Fold` where these are frames of the columns."""
+    """A `CodeFold` over batches that must be decoded first; a `Fold` if the batches are frames of the columns."""
 
     work: CodeFold
     decode: Callable[[Any], CodeArray]
@@ -156,9 +156,9 @@ class DecodedFold:
 
 
 class CodedTable(ABC):
-    """The codes of a table's features, and the class of its label as their last column.
+    """The codes of a table's features, with the class of its label as the last column.
 
-    Use it in a `with` block, or `close` it: what was kept of it is then deleted.
+    Use it in a `with` block or `close` it, to delete the stored codes.
 
     Examples
     --------
@@ -180,17 +180,17 @@ class CodedTable(ABC):
 
     @staticmethod
     def of(table: EngineTable, coder: FrameCoder, label: tuple[str, Labels] | None = None) -> "CodedTable":
-        """Code the table's records; `label` is the label's column and its classes."""
+        """Code the table's records. `label`: the label's column and its classes."""
         whole = coder if label is None else LabelledCoder(coder, *label)
         return PersistedCodes(table, whole) if isinstance(table, SparkTable) else SpilledCodes(table, whole)
 
     @abstractmethod
     def fold(self, work: CodeFold) -> Counts:
-        """Count the codes: one pass."""
+        """Count the codes in one pass."""
 
     @abstractmethod
     def close(self) -> None:
-        """Delete what was kept."""
+        """Delete the stored codes."""
 
     def __enter__(self) -> "CodedTable":
         return self
@@ -200,7 +200,7 @@ class CodedTable(ABC):
 
 
 class SpilledCodes(CodedTable):
-    """Codes in a temporary file of this machine, which has no name to be found by and goes with its last reader."""
+    """Codes in an unnamed temporary file on this machine, which is deleted when it is closed."""
 
     def __init__(self, table: EngineTable, coder: FrameCoder) -> None:
         assert isinstance(table, LocalTable)
@@ -236,22 +236,22 @@ class SpilledCodes(CodedTable):
 
 
 class PersistedCodes(CodedTable):
-    """Codes that Spark keeps on the disks of its executors."""
+    """Codes on the disks of Spark's executors."""
 
     def __init__(self, table: SparkTable, coder: FrameCoder) -> None:
         from pyspark import StorageLevel
 
         self._packing = Packing.of(coder.sizes)
-        self._kept = table.only(coder.names).mapInArrow(partial(_code, coder), f"{_CODES} binary")
-        self._kept.persist(StorageLevel.DISK_ONLY)
+        self._stored = table.only(coder.names).mapInArrow(partial(_code, coder), f"{_CODES} binary")
+        self._stored.persist(StorageLevel.DISK_ONLY)
 
     def fold(self, work: CodeFold) -> Counts:
         records = self._packing.records
         joined = DecodedFold(work, lambda frame: records(b"".join(frame[_CODES].to_list())), (_CODES,))
-        return SparkTable(self._kept).fold(joined)
+        return SparkTable(self._stored).fold(joined)
 
     def close(self) -> None:
-        self._kept.unpersist()
+        self._stored.unpersist()
 
 
 def _code(coder: FrameCoder, batches: Iterator[Any]) -> Iterator[Any]:
@@ -262,17 +262,16 @@ def _code(coder: FrameCoder, batches: Iterator[Any]) -> Iterator[Any]:
         yield pyarrow.record_batch({_CODES: pyarrow.array(pieces, pyarrow.binary())})
 
 
-# Histograms of a tree's nodes from records that stay where they are: one pass for a batch of open leaves.
+# Histograms of a tree's nodes, one pass for a batch of open leaves
 #
-# Each pass sends every record down the tree so far and counts it, by the same kernel as in memory, where it arrives at
-# a
-# child that is asked for. Of two children only the smaller one is counted; the other is the parent less that one. The
-# parent's histogram, which is kept, tells which one is smaller.
+# Each pass sends every record down the tree so far and counts it, with the same kernel as in memory, if it arrives at a
+# requested child. Only the smaller of two children is counted; the other is the stored histogram of the parent minus
+# that one. The parent's histogram also shows which child is smaller.
 
 _MOST_AT_ONCE = 64
 _COUNTING = 256 * 2**20  # bytes for the histograms of one pass
 _KEEPING = 512 * 2**20  # bytes for the histograms of open leaves
-_NOBODY = 0  # where a record goes that is counted nowhere
+_UNCOUNTED = 0  # the leaf of records that no histogram counts
 
 
 class StreamedCounts:
@@ -285,10 +284,10 @@ class StreamedCounts:
     layout : Layout
         Which columns are split and which are counted.
     batch : int, optional
-        How many splits are answered in one pass: 64, or as many as 256 MB of histograms are. The tree is the same
-        whatever it is.
+        How many splits one pass counts. By default 64, or fewer if their histograms need more than 256 MB. It does not
+        change the tree.
     keep_bytes : int
-        How much memory the histograms of open leaves may take; beyond it both children of a leaf are counted.
+        Memory for the histograms of open leaves; beyond it, both children of a leaf are counted.
 
     Attributes
     ----------
@@ -302,8 +301,8 @@ class StreamedCounts:
         self.batch = min(_MOST_AT_ONCE, max(1, fitting)) if batch is None else batch
         self.passes = 0
         self._codes = codes
-        self._asked: dict[int, NodeSplit] = {}  # every split so far, those looked at ahead included
-        self._kept: dict[int, Histogram] = {}
+        self._splits: dict[int, NodeSplit] = {}  # all splits so far, including lookahead
+        self._stored: dict[int, Histogram] = {}
         self._room = keep_bytes
 
     def root(self) -> NodeCounts:
@@ -312,15 +311,15 @@ class StreamedCounts:
         return self._remember(0, histogram)
 
     def expand(self, splits: Sequence[NodeSplit]) -> list[tuple[NodeCounts, NodeCounts]]:
-        self._asked.update({split.node: split for split in splits})
-        wanted = [node for split in splits for node in self._to_count(split)]
-        found = self._count_nodes({node: i + 1 for i, node in enumerate(wanted)})
-        histograms = dict(zip(wanted, found, strict=True))
+        self._splits.update({split.node: split for split in splits})
+        nodes = [node for split in splits for node in self._to_count(split)]
+        counted = self._count_nodes({node: i + 1 for i, node in enumerate(nodes)})
+        histograms = dict(zip(nodes, counted, strict=True))
         return [self._children(split, histograms) for split in splits]
 
     def _to_count(self, split: NodeSplit) -> list[int]:
-        """The child to count: the smaller one; both where the parent's histogram was not kept."""
-        parent = self._kept.get(split.node)
+        """The smaller child; both children if the parent's histogram was not stored."""
+        parent = self._stored.get(split.node)
         if parent is None:
             return [split.left_node, split.right_node]
         start = self.layout.split_starts[split.attribute]
@@ -329,7 +328,7 @@ class StreamedCounts:
         return [split.left_node if is_small else split.right_node]
 
     def _children(self, split: NodeSplit, counted: dict[int, Histogram]) -> tuple[NodeCounts, NodeCounts]:
-        parent = self._kept.pop(split.node, None)
+        parent = self._stored.pop(split.node, None)
         if parent is not None:
             self._room += parent.nbytes
             small, large = split.left_node, split.right_node
@@ -342,12 +341,12 @@ class StreamedCounts:
     def _remember(self, node: int, histogram: Histogram) -> NodeCounts:
         histogram = histogram.astype(self._type, copy=False)
         if histogram.nbytes <= self._room:
-            self._kept[node] = histogram
+            self._stored[node] = histogram
             self._room -= histogram.nbytes
         return NodeCounts(node, histogram)
 
     def _count_nodes(self, numbers: dict[int, int]) -> list[Histogram]:
-        """One pass: the histograms of these nodes, which are numbered from 1."""
+        """Count the histograms of these nodes, numbered from 1, in one pass."""
         self.passes += 1
         counts = self._codes.fold(NodesFold(self.layout, self._walk(numbers), len(numbers)))
         return [histogram.astype(self._type, copy=True) for histogram in counts.reshape(-1, *self.layout.shape)]
@@ -355,10 +354,10 @@ class StreamedCounts:
     _type: npt.DTypeLike = np.int64  # until the number of records is known
 
     def _walk(self, numbers: dict[int, int]) -> Walk | None:
-        """The way down to the nodes that are counted."""
+        """The walk from the root to these nodes; None if the root is one of them."""
         if 0 in numbers:
             return None
-        splits = [self._asked[node] for node in sorted(self._on_the_way(numbers))]
+        splits = [self._splits[node] for node in sorted(self._ancestors(numbers))]
         place = {split.node: i for i, split in enumerate(splits)}
         return Walk.of(
             [self.layout.splits[split.attribute] for split in splits],
@@ -366,24 +365,25 @@ class StreamedCounts:
             [[_next(child, place, numbers) for child in (split.left_node, split.right_node)] for split in splits],
         )
 
-    def _on_the_way(self, numbers: dict[int, int]) -> set[int]:
-        parents = {child: split.node for split in self._asked.values() for child in (split.left_node, split.right_node)}
-        passed: set[int] = set()
+    def _ancestors(self, numbers: dict[int, int]) -> set[int]:
+        splits = self._splits.values()
+        parents = {child: split.node for split in splits for child in (split.left_node, split.right_node)}
+        ancestors: set[int] = set()
         for node in numbers:
             while node in parents:
                 node = parents[node]
-                passed.add(node)
-        return passed
+                ancestors.add(node)
+        return ancestors
 
 
 def _next(child: int, place: dict[int, int], numbers: dict[int, int]) -> int:
-    """The next question, or where the walk ends."""
-    return place[child] if child in place else ~numbers.get(child, _NOBODY)
+    """The position of the child's split, or the complement of the leaf's number."""
+    return place[child] if child in place else ~numbers.get(child, _UNCOUNTED)
 
 
 @dataclass(frozen=True)
 class NodesFold:
-    """Histograms of nodes, one after another: the records of node i + 1 by a walk, or all of them without one."""
+    """Count the histograms of nodes: leaf i + 1 of the walk is node i; without a walk, all records are in one node."""
 
     layout: Layout
     walk: Walk | None

@@ -1,8 +1,8 @@
-"""What a fit must know of a table before it counts, learned where the table lives: kinds, codes, classes, targets.
+"""Learn kinds, codes, label classes and targets of a table in its engine.
 
-Each function finds what its counterpart in memory finds of the same records in a pandas frame, and complains in the
-same words. The records are read once, or three times where a number has more than 131,072 different values
-(`modicum.engines.order_statistics`); the schema, where it is inferred, takes another pass over floats and datetimes.
+Each function returns and raises the same as its counterpart in memory does for a pandas frame of the same records. It
+reads the records once, or three times if a number has more than 131,072 distinct values
+(`modicum.engines.order_statistics`). Inferring the schema takes another pass over floats and datetimes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,11 +57,11 @@ from modicum.table.targets import (
     nothing_to_guess,
 )
 
-# The classes of a label, learned where its table lives.
+# Label classes
 
 
 def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
-    """The classes of a column, or the ranges of a numeric one: `Labels.fit` where the table lives.
+    """`Labels.fit` in the engine: the classes of a column, or the ranges of a numeric column.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     table.check([name])
     if bins is not None and table.types[name].is_numeric():
         return _ranges(table, name, bins)
-    most = MAX_CATEGORIES_OF_LABEL + 2  # missing may be there twice, as null and as NaN
+    most = MAX_CATEGORIES_OF_LABEL + 2  # missing may occur twice, as null and as NaN
     lazy, _ = table.select_keys([name])
     key = lazy.collect_schema().names()[0]
     found = collect_arrow(lazy.group_by(key).agg(nw.len().alias(COUNT)).head(most + 1))
@@ -99,27 +99,27 @@ def _ranges(table: EngineTable, name: str, bins: int) -> Labels:
 
 
 def _refuse(table: EngineTable, name: str) -> None:
-    """Say why a label with so many values cannot be one."""
+    """Raise the error for a label with too many values."""
     (lazy, _), dtype = table.select_keys([name]), table.types[name]
     column = nw.col(lazy.collect_schema().names()[0])
-    asked: dict[str, nw.Expr] = {
+    aggregates: dict[str, nw.Expr] = {
         "absent": missing_mask(column, dtype).cast(nw.Int64).sum(),
         "different": column.n_unique(),
         "largest": column.abs().max() if dtype.is_float() else nw.len(),
     }
-    found = collect_arrow(lazy.select(**asked))
+    found = collect_arrow(lazy.select(**aggregates))
     check_labels(found["largest"].to_numpy(), int(found["absent"][0]), repr(name))
     check_classes(int(found["different"][0]), dtype.is_numeric(), name)
 
 
-# The kinds of a table's columns, learned where it lives.
+# Kinds of columns
 
 _DAY = 86_400
 
 
 @dataclass(frozen=True)
 class Uneven:
-    """How many values of each column are no whole numbers (a unit of 1) or not at midnight (a day's seconds)."""
+    """Count each column's values that are not multiples of its unit: 1, or the seconds of a day for datetimes."""
 
     columns: tuple[str, ...]
     units: tuple[int, ...]
@@ -135,9 +135,9 @@ class Uneven:
 
 
 def schema_at(table: EngineTable, names: Sequence[str] | None = None) -> Schema:
-    """The kinds of the named columns, or of all: what `Schema.infer` finds, without its suggestions.
+    """`Schema.infer` in the engine, for the named columns or all, without suggestions.
 
-    Floats and datetimes are read, in one pass over all of them; of other columns the type says enough.
+    One pass reads all floats and datetimes; for other columns the type is enough.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def schema_at(table: EngineTable, names: Sequence[str] | None = None) -> Schema:
 
 
 def _unit(dtype: Any) -> int | None:
-    """Of what a column's values may or may not all be multiples; None where the type already says it."""
+    """The unit to test a column's values for; None if the type alone decides its storage."""
     if isinstance(dtype, nw.Datetime):
         return _DAY
     return 1 if dtype.is_numeric() and not dtype.is_integer() else None
@@ -180,7 +180,7 @@ _EVERYTHING = 2**62
 
 
 def coder_at(table: EngineTable, schema: Schema) -> Coder:
-    """How the table's features become codes: `Coder.fit` where the table lives.
+    """`Coder.fit` in the engine: learn the codes of the table's features.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def coder_at(table: EngineTable, schema: Schema) -> Coder:
 def numbers_at(
     table: EngineTable, groupings: Mapping[str, Grouping], schema: Schema | None = None
 ) -> dict[str, NumberCoding]:
-    """Numbers and dates coded by groups of neighbouring values: `group_numbers` where the table lives.
+    """`group_numbers` in the engine: code numbers and dates by groups of neighbouring values.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def numbers_at(
     groupings : dict of name to Grouping
         `EqualCounts`, `EqualWidths`, `AtEdges` or `AtRanks` of `modicum.table.codes`.
     schema : Schema, optional
-        The columns' kinds; inferred where it is not given.
+        The columns' kinds; inferred by default.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def target_at(
     named: Sequence[str] = (),
     may_miss: bool = False,
 ) -> Target:
-    """An attribute's values as something to guess: `Target.fit` where the table lives.
+    """`Target.fit` in the engine: the values of an attribute that an adversary guesses.
 
     Examples
     --------
@@ -283,13 +283,13 @@ def _survey_attributes(
 
 
 def _narrow_open_columns(
-    table: EngineTable, asked: Sequence[tuple[Attribute, Grouping]], found: Mapping[str, Words | Numbers]
+    table: EngineTable, groupings: Sequence[tuple[Attribute, Grouping]], found: Mapping[str, Words | Numbers]
 ) -> dict[str, Known]:
-    """What is known of the numbers that were not counted value by value; infinity is complained of later."""
+    """Count further for the numbers that were not counted value by value; `number_coding` refuses infinity later."""
     counted = select_numbers(found)
     open_ = [
         (attribute, grouping)
-        for attribute, grouping in asked
+        for attribute, grouping in groupings
         if not counted[attribute.name].complete and np.isfinite(counted[attribute.name].distinct[[0, -1]]).all()
     ]
     attributes = {attribute.name: attribute for attribute, _ in open_}
@@ -307,14 +307,14 @@ def _has_rows(known: Words | Numbers) -> bool:
 
 
 def _is_read(attribute: Attribute, table: EngineTable) -> bool:
-    """Whether a column is coded, or must be looked at to see that it is what the schema says."""
+    """Whether a column must be read, to code it or to check it against the schema."""
     if attribute.collectable or attribute.domain is not None:
         return True
     return not attribute.is_category and not table.types[attribute.name].is_numeric()
 
 
 def _check(table: EngineTable, attribute: Attribute, known: Words | Numbers) -> None:
-    """Raise where a column holds what the schema excludes, as `check_values` does."""
+    """`check_values` in the engine."""
     if isinstance(known, Words):
         if attribute.domain is not None and known.overfull:
             known = survey_columns(table, [attribute], words=_EVERYTHING)[attribute.name]
@@ -326,7 +326,7 @@ def _check(table: EngineTable, attribute: Attribute, known: Words | Numbers) -> 
 
 
 def check_inside(table: EngineTable, attribute: Attribute, known: Numbers) -> None:
-    """Raise where numbers lie outside a declared domain; where only a sample of them is known, they are counted."""
+    """Raise a `SchemaError` if numbers lie outside a declared domain; count them first if only a sample is known."""
     low, high = attribute.bounds
     outside = (known.distinct < low) | (known.distinct > high)
     if outside.any() and known.complete:
@@ -356,7 +356,7 @@ def _coding(
 
 
 def too_many_words(table: EngineTable, attribute: Attribute, found: Words) -> DataError:
-    """The complaint about a category with more values than are counted one by one, with their exact number."""
+    """The error for a category with too many values to count one by one; it states their exact number."""
     return too_many_categories(attribute, table.count_distinct(attribute.name) - (found.missing > 0))
 
 

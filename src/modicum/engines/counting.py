@@ -1,7 +1,7 @@
-"""Count in the engine: records that are alike, and how many records have each value of a column.
+"""Count in the engine: groups of equal records, and the records with each value of a column.
 
-Two values are alike as in memory: NaN is missing and missing equals missing, -0 is 0, and texts are compared in Unicode
-normal form C (but for Ibis over other engines than DuckDB).
+Values are compared as in memory: NaN is missing and missing equals missing, -0 is 0, and texts are compared in Unicode
+normal form C (except for Ibis on engines other than DuckDB).
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,13 @@ from modicum.typing import Floats, Ints, Mask
 
 MOST_DISTINCT = 2_000_000  # combinations that may reach the driver
 
-
-SIZE = "modicum_size"  # DuckDB wants plain names to group by
+SIZE = "modicum_size"  # DuckDB can group only by plain names
 _WHO = "modicum_who"
 PERSON = "modicum_person"
 
 
 def with_keys(table: EngineTable, columns: Sequence[str]) -> tuple[nw.LazyFrame[Any], list[str]]:
-    """The table with one more column for each of these, by which records are alike, and how those are called."""
+    """Add a comparable copy of each column; return the table and the names of the copies."""
     table.check(columns)
     lazy, keys = table.lazy, [f"modicum_alike{i}" for i in range(len(columns))]
     words = [(name, key) for name, key in zip(columns, keys, strict=True) if table.types[name] == nw.String]
@@ -40,7 +39,7 @@ def with_keys(table: EngineTable, columns: Sequence[str]) -> tuple[nw.LazyFrame[
 
 
 def alike_value(table: EngineTable, name: str) -> nw.Expr:
-    """A value that is equal where two records' values are alike."""
+    """An expression for a column's values in comparable form: NaN as null, -0 as 0, categories as text."""
     value, dtype = table.col(name), table.types[name]
     if dtype.is_float():
         return nw.when(~value.is_nan()).then(value + 0.0)
@@ -48,14 +47,14 @@ def alike_value(table: EngineTable, name: str) -> nw.Expr:
 
 
 def _with_words(table: EngineTable, lazy: nw.LazyFrame[Any], words: Sequence[tuple[str, str]]) -> nw.LazyFrame[Any]:
-    """Texts in normal form C beside the others; narwhals has no function for that."""
+    """Add the text columns in normal form C; narwhals has no function for it."""
     if lazy.implementation is nw.Implementation.POLARS:
         polars = nw.get_native_namespace(lazy)
         added = [polars.col(name).str.normalize("NFC").alias(key) for name, key in words]
         return nw.from_native(lazy.to_native().with_columns(*added))
     if lazy.implementation is nw.Implementation.DUCKDB:
-        made = ", ".join(f"{normalize_column(name)} AS {quote_name(key)}" for name, key in words)
-        return nw.from_native(lazy.to_native().project(f"*, {made}"))
+        normalized = ", ".join(f"{normalize_column(name)} AS {quote_name(key)}" for name, key in words)
+        return nw.from_native(lazy.to_native().project(f"*, {normalized}"))
     if lazy.implementation is nw.Implementation.IBIS and lazy.to_native().get_backend().name == "duckdb":
         return nw.from_native(_ibis_words(lazy.to_native(), words))
     names = [name for name, _ in words]
@@ -68,31 +67,31 @@ def _ibis_words(native: Any, words: Sequence[tuple[str, str]]) -> Any:
 
     @ibis.udf.scalar.builtin
     def nfc_normalize(text: str) -> str:  # type: ignore[empty-body]
-        """DuckDB's own."""
+        """DuckDB's function."""
 
-    def formed(text: Any) -> Any:
+    def normalize(text: Any) -> Any:
         return ibis.cases((text.contains("\0"), text), else_=nfc_normalize(text))
 
-    return native.mutate(**{key: formed(native[name]) for name, key in words})
+    return native.mutate(**{key: normalize(native[name]) for name, key in words})
 
 
 def with_person(table: EngineTable, schema: Schema) -> EngineTable:
-    """The table with a column `PERSON` that says whose a record is, null where nothing does, if there is such a one."""
+    """Add the column `PERSON`, null for records without an ID, if the table has a person column."""
     if schema.person is None or schema.person not in table.types:
         return table
     return type(table)(table.lazy.with_columns(alike_value(table, schema.person).alias(PERSON)).to_native())
 
 
 def people_at(table: EngineTable, schema: Schema) -> int:
-    """How many people the records are of; one that does not say whose it is stands for itself."""
-    own = with_person(table, schema)
-    return own.rows() if PERSON not in own.types else int(records_of(own.lazy, PERSON)[1].sum())
+    """Count the people in the records; a record without an ID counts as one person."""
+    table = with_person(table, schema)
+    return table.rows() if PERSON not in table.types else int(records_of(table.lazy, PERSON)[1].sum())
 
 
 def sizes_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = None) -> tuple[Ints, Ints]:
-    """The sizes of the groups of equal keys, from small to large, and how many groups have each.
+    """The sizes of the groups of equal keys, in ascending order, and the number of groups of each size.
 
-    With a person column persons are counted; a record that does not say whose it is stands for itself.
+    With a person column, sizes count people; a record without an ID counts as one person.
 
     Examples
     --------
@@ -107,7 +106,7 @@ def sizes_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = 
 
 
 def groups_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None = None) -> nw.LazyFrame[Any]:
-    """The groups of equal keys with their size, in persons where there is such a column."""
+    """The groups of equal keys with their size, counted in people if there is a person column."""
     if person is None:
         return lazy.group_by(list(keys)).agg(nw.len().alias(SIZE))
     pairs = lazy.group_by([*keys, person]).agg(nw.len().alias(SIZE))
@@ -117,30 +116,29 @@ def groups_at(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None =
 
 
 def histogram(lazy: nw.LazyFrame[Any], column: str) -> tuple[Ints, Ints]:
-    """The different whole numbers of a column, from small to large, and how often each occurs."""
-    found = collect_arrow(lazy.group_by(column).agg(nw.len().alias(COUNT)))
-    values, often = (found[name].to_numpy().astype(np.int64) for name in (column, COUNT))
+    """A column's distinct whole numbers in ascending order, and the number of rows with each."""
+    counts = collect_arrow(lazy.group_by(column).agg(nw.len().alias(COUNT)))
+    values, often = (counts[name].to_numpy().astype(np.int64) for name in (column, COUNT))
     order = np.argsort(values)
     return values[order], often[order]
 
 
 def persons_alone(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str) -> int:
-    """How many persons have a group to themselves."""
+    """Count the people who are alone in a group."""
     single = groups_at(lazy, keys, person).filter(nw.col(SIZE) == 1)
-    each = single.group_by(_WHO).agg(nw.len().alias(COUNT))
-    known, nobody = nw.col(_WHO).is_null(), nw.col(COUNT)
-    counted = nw.when(known).then(nobody).otherwise(nw.lit(1)).alias(SIZE)
-    return int(collect_arrow(each.select(counted).select(nw.col(SIZE).sum()))[SIZE][0] or 0)
+    owners = single.group_by(_WHO).agg(nw.len().alias(COUNT))
+    people = nw.when(nw.col(_WHO).is_null()).then(nw.col(COUNT)).otherwise(nw.lit(1)).alias(SIZE)
+    return int(collect_arrow(owners.select(people).select(nw.col(SIZE).sum()))[SIZE][0] or 0)
 
 
 def rarest(lazy: nw.LazyFrame[Any], keys: Sequence[str], person: str | None, least: int) -> nw.DataFrame[Any]:
-    """The first of the groups of this size, in the order of its keys, missing last."""
+    """The first group of this size in the order of its keys; missing values come last."""
     small = groups_at(lazy, keys, person).filter(nw.col(SIZE) == least).select(*keys)
     return collect_arrow(small.sort(*keys, nulls_last=True).head(1))
 
 
 def records_of(lazy: nw.LazyFrame[Any], person: str) -> tuple[Ints, Ints]:
-    """How many records persons have, and how many persons have so many; without a name each record is a person."""
+    """Numbers of records per person, and how many people have each; a record without an ID counts as one person."""
     named = lazy.filter(~nw.col(person).is_null())
     sizes, often = sizes_at(named, [person])
     nobody = int(collect_arrow(lazy.select(nw.col(person).is_null().cast(nw.Int64).sum().alias(COUNT)))[COUNT][0] or 0)
@@ -148,26 +146,23 @@ def records_of(lazy: nw.LazyFrame[Any], person: str) -> tuple[Ints, Ints]:
 
 
 def count_combinations(lazy: nw.LazyFrame[Any], keys: Sequence[str], what: str) -> tuple[nw.DataFrame[Any], Ints]:
-    """Every combination of the keys and its number of records, where they are few enough to be looked at one by one."""
+    """Each combination of the keys with its number of records; raise a `DataError` if there are too many."""
     groups = lazy.group_by(list(keys)).agg(nw.len().alias(COUNT))
     found = collect_arrow(groups.head(MOST_DISTINCT + 1))
     if len(found) > MOST_DISTINCT:
         raise DataError(
-            f"There are more than {MOST_DISTINCT:,} different combinations of {what}, too many to be counted one by "
-            "one; give a sample of the table, or fewer attributes."
+            f"There are more than {MOST_DISTINCT:,} different combinations of {what}, too many to count one by one; "
+            "use a sample of the table or fewer attributes."
         )
     return found.select(*keys), found[COUNT].to_numpy().astype(np.int64)
 
 
-# Which values a column has and how many records have each, as a summary that stays small.
+# Value counts of a column, as a small summary
 #
-# A column of texts is counted text by text. A number is counted value by value up to a limit. Beyond it only a sample
-# of
-# the values is kept, each still with its exact count: those whose hash is smallest (Bar-Yossef et al., "Counting
-# distinct
-# elements in a data stream", RANDOM 2002, §2.3), and the smallest and the largest value. What is kept does not depend
-# on
-# the order of the records: a value that every part keeps was counted by every part.
+# A column of texts is counted text by text. A number is counted value by value up to a limit. Beyond it, the summary
+# keeps only a sample of the values, with exact counts: those with the smallest hashes (Bar-Yossef et al., "Counting
+# distinct elements in a data stream", RANDOM 2002, §2.3), and the smallest and the largest value. The sample does not
+# depend on the order of the records: every part has counted each value that remains.
 
 Weights = npt.NDArray[np.int64]
 NO_LIMIT = np.iinfo(np.int64).max
@@ -175,7 +170,7 @@ NO_LIMIT = np.iinfo(np.int64).max
 
 @dataclass
 class Words:
-    """The texts of a column and how many records have each; none where there are more than the limit."""
+    """The texts of a column and the number of records with each; empty (`overfull`) above the limit."""
 
     limit: int
     counts: dict[str, int] = field(default_factory=dict)
@@ -193,23 +188,23 @@ class Words:
 
 @dataclass
 class Numbers:
-    """The distinct numbers of a column in order and how many records have each: all, or a sample by their hashes."""
+    """The distinct numbers of a column in order and the number of records with each: all, or a sample by hash."""
 
     limit: int
     distinct: Floats = field(default_factory=lambda: np.empty(0))
     counts: Weights = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     missing: int = 0
     unreadable: int = 0
-    seen_below: int = NO_LIMIT  # values with a smaller hash are all here
+    seen_below: int = NO_LIMIT  # all values with a smaller hash are included
     waiting: list[tuple[Floats, Weights]] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
-        """Whether all values are here."""
+        """Whether all values are included."""
         return self.seen_below == NO_LIMIT
 
     def add(self, values: Floats) -> None:
-        """Count values, none of them missing."""
+        """Count values, without missing ones."""
         self._take(*np.unique(values[self._choose_values(values)], return_counts=True))
 
     def merge(self, distinct: Floats, counts: Weights, seen_below: int) -> None:
@@ -217,7 +212,7 @@ class Numbers:
         self._take(distinct, counts)
 
     def settle(self) -> None:
-        """Bring what waits together with the rest."""
+        """Merge the waiting counts into the rest, and reduce them to the limit."""
         if self.waiting:
             parts = [(self.distinct, self.counts), *self.waiting]
             self.distinct, self.counts = _merge_counts(*(np.concatenate(each) for each in zip(*parts, strict=True)))
@@ -225,8 +220,8 @@ class Numbers:
         if len(self.distinct) > self.limit:
             smallest = np.partition(_hashes(self.distinct), self.limit)[self.limit]
             self.seen_below = min(self.seen_below, int(smallest))
-        kept = self._choose_values(self.distinct)
-        self.distinct, self.counts = self.distinct[kept], self.counts[kept]
+        chosen = self._choose_values(self.distinct)
+        self.distinct, self.counts = self.distinct[chosen], self.counts[chosen]
 
     def _take(self, distinct: Floats, counts: Weights) -> None:
         self.waiting.append((distinct, counts))
@@ -234,7 +229,7 @@ class Numbers:
             self.settle()
 
     def _choose_values(self, values: Floats) -> Mask:
-        """Whose hash is small enough, and the smallest and largest value so far."""
+        """Mark the values with a small enough hash, and the smallest and largest value so far."""
         if self.complete or not len(values):
             return np.ones(len(values), dtype=bool)
         low, high = self._extremes(values)
@@ -246,7 +241,7 @@ class Numbers:
 
 
 def _merge_counts(values: Floats, counts: Weights) -> tuple[Floats, Weights]:
-    """The distinct values in order, with the sums of their counts."""
+    """Sort the values and add up the counts of equal ones."""
     order = np.argsort(values, kind="stable")
     values, counts = values[order], counts[order]
     starts = np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
@@ -254,7 +249,7 @@ def _merge_counts(values: Floats, counts: Weights) -> tuple[Floats, Weights]:
 
 
 def _hashes(values: Floats) -> npt.NDArray[np.int64]:
-    """Numbers mixed so that no rule of the data shows in them."""
+    """Hash numbers, so that the hashes show no pattern of the data."""
     mixed = values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(32)
     mixed *= np.uint64(0xD6E8FEB86659FD93)
@@ -262,17 +257,17 @@ def _hashes(values: Floats) -> npt.NDArray[np.int64]:
     return (mixed >> np.uint64(1)).view(np.int64)
 
 
-# Which values a table's columns have and how many records have each, in one pass over all columns.
+# Value counts of a table's columns, in one pass over all columns
 
-LIMIT = 131_072  # distinct values that are counted one by one
-_VALUE, _MISSING, _UNREADABLE, _SEEN_BELOW, _OVERFULL = range(5)  # what a row says that was sent
+LIMIT = 131_072  # distinct values to count one by one
+_VALUE, _MISSING, _UNREADABLE, _SEEN_BELOW, _OVERFULL = range(5)  # the meaning of a row of the packed summary
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The pass itself: what is to be counted of which columns.
+    """A digest that counts the values of several columns.
 
-    `within` says of some numbers between which values, both of them left out, they are looked at: two arrays.
+    `within` restricts some numbers to values strictly between lows and highs: two arrays per column.
     """
 
     attributes: tuple[Attribute, ...]
@@ -325,16 +320,16 @@ class Survey:
         part, says, number, n = (sent.column(name).to_numpy() for name in ("part", "says", "number", "n"))
         for i, known in enumerate(summary):
             rows = part == i
-            told = {what: n[rows & (says == what)] for what in range(5)}
-            known.missing += int(told[_MISSING].sum())
+            amounts = {meaning: n[rows & (says == meaning)] for meaning in range(5)}
+            known.missing += int(amounts[_MISSING].sum())
             if isinstance(known, Words):
-                known.overfull |= bool(len(told[_OVERFULL]))
+                known.overfull |= bool(len(amounts[_OVERFULL]))
                 chosen = np.flatnonzero(rows & (says == _VALUE))
-                known.add(sent.column("text").take(chosen).to_pylist(), told[_VALUE])
+                known.add(sent.column("text").take(chosen).to_pylist(), amounts[_VALUE])
             else:
-                known.unreadable += int(told[_UNREADABLE].sum())
-                seen_below = int(told[_SEEN_BELOW].min(initial=NO_LIMIT))
-                known.merge(number[rows & (says == _VALUE)], told[_VALUE], seen_below)
+                known.unreadable += int(amounts[_UNREADABLE].sum())
+                seen_below = int(amounts[_SEEN_BELOW].min(initial=NO_LIMIT))
+                known.merge(number[rows & (says == _VALUE)], amounts[_VALUE], seen_below)
 
     def pack_summary(self, summary: list[Words | Numbers]) -> Any:
         pa = require("pyarrow", "scale")
@@ -345,17 +340,17 @@ class Survey:
         values: Any
         if isinstance(known, Words):
             name, values, counts = "text", list(known.counts), np.array(list(known.counts.values()), dtype=np.int64)
-            about = [(_MISSING, known.missing), *([(_OVERFULL, 1)] if known.overfull else [])]
+            extra = [(_MISSING, known.missing), *([(_OVERFULL, 1)] if known.overfull else [])]
         else:
             known.settle()
             name, values, counts = "number", known.distinct, known.counts
-            about = [(_MISSING, known.missing), (_UNREADABLE, known.unreadable), (_SEEN_BELOW, known.seen_below)]
-        size, form = len(values) + len(about), self.schema
+            extra = [(_MISSING, known.missing), (_UNREADABLE, known.unreadable), (_SEEN_BELOW, known.seen_below)]
+        size, form = len(values) + len(extra), self.schema
         columns = {each: pa.nulls(size, form.field(each).type) for each in ("text", "number")}
         columns[name] = pa.concat_arrays([pa.array(values, form.field(name).type), columns[name][len(values) :]])
         columns["part"] = np.full(size, i, dtype=np.int32)
-        columns["says"] = np.append(np.full(len(values), _VALUE), [what for what, _ in about])
-        columns["n"] = np.append(counts, [n for _, n in about])
+        columns["says"] = np.append(np.full(len(values), _VALUE), [meaning for meaning, _ in extra])
+        columns["n"] = np.append(counts, [n for _, n in extra])
         return pa.table(columns).select(form.names).cast(form)
 
 
@@ -366,7 +361,7 @@ def survey_columns(
     within: Mapping[str, tuple[Floats, Floats]] | None = None,
     words: int = LIMIT,
 ) -> dict[str, Words | Numbers]:
-    """What the columns hold, by name: `Words` of categories, `Numbers` of numbers and dates. One pass.
+    """Count the columns' values in one pass; by name, `Words` for categories and `Numbers` for numbers and dates.
 
     Examples
     --------
@@ -396,23 +391,21 @@ def select_numbers(found: Mapping[str, Words | Numbers]) -> dict[str, Numbers]:
 
 
 def _inside(values: Floats, low: Floats, high: Floats) -> Mask:
-    """Which values lie strictly between a low and its high; the pairs are in order and do not overlap."""
+    """Mark the values strictly between a low and its high; the pairs are in order and do not overlap."""
     nearest = np.searchsorted(low, values, side="left") - 1
     return (nearest >= 0) & (values < high[nearest])
 
 
-# How many records nobody else's equals, where nearly every record is a group of its own.
+# Unique records, if nearly every record is unique
 #
-# A group-by of whole records holds them all. So they are first grouped by a hash, eight bytes each: who has a hash
-# alone
-# is alone. Only records that share one, because they are equal or by chance, are compared as they are: the number is
-# exact.
+# A group-by of whole records keeps all of them in memory. So the engine first groups by a hash of eight bytes: a record
+# with a unique hash is unique. Only records that share a hash are compared in full, so the number is exact.
 
 _HASH = "modicum_hash"
 
 
 def count_lone_records(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
-    """How many records have these keys alone.
+    """Count the records whose combination of keys is unique.
 
     Examples
     --------
@@ -424,22 +417,22 @@ def count_lone_records(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
     """
     hashed = _hash_keys(lazy, keys)
     if hashed is None:
-        return _single(lazy, keys)
+        return _count_single(lazy, keys)
     sizes, often = sizes_at(hashed, [_HASH])
     alone = int(often[sizes == 1].sum())
     if (sizes == 1).all():
         return alone
     shared = hashed.group_by(_HASH).agg(nw.len().alias(SIZE)).filter(nw.col(SIZE) > 1)
-    return alone + _single(hashed.join(shared.select(_HASH), on=_HASH, how="semi"), keys)
+    return alone + _count_single(hashed.join(shared.select(_HASH), on=_HASH, how="semi"), keys)
 
 
-def _single(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
+def _count_single(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> int:
     sizes, often = sizes_at(lazy, keys)
     return int(often[sizes == 1].sum())
 
 
 def _hash_keys(lazy: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any] | None:
-    """The keys and a hash of them, where the engine has one: DuckDB and Spark."""
+    """Add a hash of the keys; None for engines other than DuckDB and Spark."""
     native: Any = lazy.select(list(keys)).to_native()
     if lazy.implementation is nw.Implementation.DUCKDB:
         hashing = f"hash({', '.join(map(quote_name, keys))})"

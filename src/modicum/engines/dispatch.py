@@ -1,4 +1,4 @@
-"""Records in memory or in an engine: which of the two they are, and what is asked of both in the same way."""
+"""Tell tables in an engine from records in memory, and open them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implem
 
 
 def is_table(X: Any) -> bool:
-    """Whether X lives in an engine: a lazy table, or one that was opened.
+    """Whether X lives in an engine: a lazy table or an `EngineTable`.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def is_table(X: Any) -> bool:
 
 
 def table_at(X: Any) -> EngineTable:
-    """X where it lives: a DuckDB relation, a Spark DataFrame, a polars LazyFrame, an Ibis table, or a frame in memory.
+    """X as an `EngineTable`. X: a DuckDB relation, Spark DataFrame, polars LazyFrame, Ibis table or frame in memory.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def table_at(X: Any) -> EngineTable:
 
 
 def target_of(known: Any, attribute: Attribute, bins: int = BINS, **more: Any) -> Target:
-    """`Target.fit` on known records that may be in an engine."""
+    """Run `Target.fit` on known records, in memory or in an engine."""
     if is_table(known):
         from modicum.engines.coding import target_at
 

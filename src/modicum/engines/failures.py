@@ -1,7 +1,7 @@
-"""What an engine complains of, in one sentence without a record's value.
+"""Turn an engine's error into one sentence without any record's value.
 
-Engines quote the data in their messages and logs, so their words are never passed on. A complaint of modicum's own that
-a worker raised far away comes through as it was said there.
+Engines quote the data in their messages and logs, so these are never passed on. A modicum error that a remote worker
+raised keeps its message.
 """
 
 import logging
@@ -28,7 +28,7 @@ _MEMORY = "OutOfMemory|out of memory|Java heap space|failed to allocate"
 
 @contextmanager
 def asking(engine: str) -> Iterator[None]:
-    """While an engine is asked for something: what goes wrong there becomes one clear sentence.
+    """Turn the engine's errors in the block into one clear sentence.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def asking(engine: str) -> Iterator[None]:
     ...     duckdb.sql("SELECT CAST('John' AS INT)").fetchall()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    modicum.errors.DataError: The engine 'duckdb' cannot do this (ConversionException); its message is not...
+    modicum.errors.DataError: The engine 'duckdb' cannot do this (ConversionException); its message is hidden...
     """
     with _no_quoting(engine):
         try:
@@ -52,32 +52,32 @@ def asking(engine: str) -> Iterator[None]:
 
 
 def complaint(engine: str, error: Exception) -> ModicumError:
-    """What to say of an engine's error."""
-    words = str(error)
-    own = _OWN.search(words)
+    """The error to raise for an engine's error."""
+    message = str(error)
+    own = _OWN.search(message)
     if own:
         kind = getattr(modicum.errors, own.group(1), DataError)
         return kind(own.group(2)) if issubclass(kind, ModicumError) else DataError(own.group(2))
     if type(error).__name__ in _LACKING:
-        return _lacking(engine, words)
-    module = _NO_MODULE.search(words)
+        return _lacking(engine, message)
+    module = _NO_MODULE.search(message)
     if module:
         return DataError(f"The workers of the engine {engine!r} lack the package {module.group(1)!r}.")
-    if re.search(_LOST, words, flags=re.IGNORECASE) or isinstance(error, ConnectionError | AssertionError):
+    if re.search(_LOST, message, flags=re.IGNORECASE) or isinstance(error, ConnectionError | AssertionError):
         return DataError(f"The connection to the engine {engine!r} is lost or closed; open it and the table again.")
-    if re.search(_FULL, words, flags=re.IGNORECASE):
+    if re.search(_FULL, message, flags=re.IGNORECASE):
         return DataError(f"The engine {engine!r} has no space left on its disk.")
-    if re.search(_MEMORY, _kind(error) + words, flags=re.IGNORECASE):
+    if re.search(_MEMORY, _kind(error) + message, flags=re.IGNORECASE):
         return DataError(f"The engine {engine!r} has run out of memory; give it more, or fewer threads.")
     return DataError(
-        f"The engine {engine!r} cannot do this ({_kind(error)}); its message is not shown, as it may quote records."
+        f"The engine {engine!r} cannot do this ({_kind(error)}); its message is hidden because it may quote records."
     )
 
 
-def _lacking(engine: str, words: str) -> DataError:
-    found = _LACKS.search(words)
-    what = next((group for group in found.groups() if group), "") if found else ""
-    function = f"the function {what!r}" if what else "a function"
+def _lacking(engine: str, message: str) -> DataError:
+    found = _LACKS.search(message)
+    name = next((group for group in found.groups() if group), "") if found else ""
+    function = f"the function {name!r}" if name else "a function"
     return DataError(
         f"The engine {engine!r} lacks {function} that this needs; DuckDB, Spark, polars and Ibis over DuckDB have it."
     )
@@ -90,7 +90,7 @@ def _is_the_engines(error: Exception) -> bool:
 
 
 def _from_pyspark(error: Exception) -> bool:
-    """PySpark asserts that a session is there."""
+    """Whether PySpark raised an AssertionError, as it does without a session."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -99,14 +99,14 @@ def _from_pyspark(error: Exception) -> bool:
 
 
 def _kind(error: Exception) -> str:
-    """The error's name; of one that a worker raised, its name there."""
+    """The error's class name; for an error from a Spark worker, its class name there."""
     raised = _RAISED.findall(str(error)) if type(error).__name__ == "PythonException" else []
     return str(raised[-1]) if raised else type(error).__name__
 
 
 @contextmanager
 def _no_quoting(engine: str) -> Iterator[None]:
-    """PySpark's log repeats the message of a failed query, with the value that failed."""
+    """Disable PySpark's log, which quotes the value that made a query fail."""
     if engine != "spark":
         yield
         return
@@ -119,9 +119,9 @@ def _no_quoting(engine: str) -> Iterator[None]:
 
 
 def _query_log() -> logging.Logger:
-    """The log, as PySpark itself makes it: one that was made before by other means would not take its messages."""
+    """PySpark's own logger for failed queries; a logger created in another way would not get its messages."""
     try:
         from pyspark.logger import PySparkLogger
-    except ImportError:  # before version 4 there is no such log
+    except ImportError:  # PySpark before version 4
         return logging.getLogger("pyspark")
     return PySparkLogger.getLogger("DataFrameQueryContextLogger")

@@ -1,8 +1,7 @@
-"""Open files as tables of an engine: CSV or Parquet, one file, a folder of them or a pattern.
+"""Open files as tables of an engine: CSV or Parquet, one file, a folder of files or a pattern.
 
-Nothing is read but names and types until something is asked of the table. All Parquet files of a folder must have the
-columns that are needed, each with one type. DuckDB reads within a bound of memory and spills to a folder that goes
-away with it.
+Opening reads only names and types. All Parquet files of a folder must have the needed columns, each with one type.
+DuckDB works within a memory limit and spills to a temporary folder.
 """
 
 import glob
@@ -10,7 +9,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +37,10 @@ if TYPE_CHECKING:
     import duckdb
 
 
-# Which files a path stands for: one file, a folder of them, or a pattern, and what the folders' names say.
+# The files of a path: one file, a folder of files or a pattern, and the values in folder names
 #
-# A folder `year=2020` says that the column `year` is 2020 in every file beneath it (Hive's way, which Spark and DuckDB
-# write). Names that begin with a dot or an underscore are not data, as Spark has it.
+# A folder `year=2020` means that the column `year` is 2020 in every file below it (Hive partitioning, which Spark and
+# DuckDB write). As in Spark, names that begin with a dot or an underscore are not data.
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -53,13 +52,13 @@ class Listing:
     Attributes
     ----------
     path : str
-        As it was given.
+        The given path.
     root : str
-        The folder under which folders' names say something.
+        The folder below which folder names hold values.
     files : tuple of str
     kind : "csv" or "parquet"
     written : dict
-        What folders' names say: column to the values above each file, as they are written in a name.
+        The values in folder names, escaped as in the name: column to one value per file.
     """
 
     path: str
@@ -70,16 +69,16 @@ class Listing:
 
     @property
     def said(self) -> dict[str, tuple[str | None, ...]]:
-        """What folders' names say: column to the values above each file; None is missing."""
+        """The values in folder names, unescaped: column to one value per file; None is missing."""
         return {name: tuple(map(value_of, values)) for name, values in self.written.items()}
 
     def whole(self, name: str) -> bool:
-        """Whether all that the folders say of a column are whole numbers, as one writes them."""
+        """Whether the folder names give a column only whole numbers in their usual form."""
         return all(value is None or _is_whole(value) for value in self.said[name])
 
 
 def listing(path: str | os.PathLike[str]) -> Listing:
-    """The files of a path, sorted; refused where there is none, or where they are of two kinds.
+    """List the files of a path, sorted; raise a `DataError` if there is none or if they mix CSV and Parquet.
 
     Examples
     --------
@@ -96,29 +95,29 @@ def listing(path: str | os.PathLike[str]) -> Listing:
     if os.path.isfile(name):
         return Listing(name, os.path.dirname(name), (name,), file_format(name), {})
     if os.path.isdir(name):
-        return _of(name, name, sorted(_inside(name)), f"The folder {name!r} holds")
+        return _list_files(name, name, _walk(name), f"The folder {name!r} holds")
     if not glob.has_magic(name):
         raise DataError(f"The file {name!r} does not exist.")
-    matches = sorted(glob.glob(name, recursive=True))
-    found = {file for match in matches for file in (_inside(match) if os.path.isdir(match) else [match])}
-    return _of(name, _find_root(name), sorted(found), f"The pattern {name!r} matches")
+    matches = glob.glob(name, recursive=True)
+    found = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
+    return _list_files(name, _find_root(name), found, f"The pattern {name!r} matches")
 
 
-def _inside(folder: str) -> Iterator[str]:
+def _walk(folder: str) -> Iterator[str]:
     for where, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if not each.startswith((".", "_"))]
         yield from (os.path.join(where, each) for each in files if not each.startswith((".", "_")))
 
 
-def _of(path: str, root: str, files: Sequence[str], finds: str) -> Listing:
+def _list_files(path: str, root: str, files: Iterable[str], finds: str) -> Listing:
     kinds: dict[str, list[str]] = {"csv": [], "parquet": []}
-    for file in files:
+    for file in sorted(files):
         try:
             kinds[file_format(file)].append(file)
         except DataError:
-            continue  # a note beside the data, say
+            continue  # such as a readme next to the data
     if all(kinds.values()):
-        raise DataError(f"{finds} both CSV and Parquet files; keep them apart.")
+        raise DataError(f"{finds} both CSV and Parquet files; use one folder for each.")
     if not any(kinds.values()):
         raise DataError(f"{finds} no CSV or Parquet file (.csv, .tsv, .parquet).")
     kind = "parquet" if kinds["parquet"] else "csv"
@@ -126,7 +125,7 @@ def _of(path: str, root: str, files: Sequence[str], finds: str) -> Listing:
 
 
 def value_of(written: str) -> str | None:
-    """What a part of a folder's name means: characters that a name may not hold are written %2F and the like."""
+    """Unescape a value in a folder name, where special characters are written %2F and the like."""
     return None if written == NO_VALUE else unquote(written)
 
 
@@ -144,8 +143,8 @@ def _parse_folder_names(root: str, files: Sequence[str]) -> dict[str, tuple[str,
 def _pairs(relative: str) -> dict[str, str]:
     folders = Path(relative).parts[:-1]
     odd = next((folder for folder in folders if folder.count("=") > 1), None)
-    if odd is not None:  # engines do not agree on what that says
-        raise DataError(f"The name of the folder {odd!r} has more than one '='; in a value it is written %3D.")
+    if odd is not None:  # engines read it differently
+        raise DataError(f"The name of the folder {odd!r} has more than one '='; write %3D for '=' in a value.")
     parts = (folder.partition("=") for folder in folders)
     return {unquote(key): value for key, sign, value in parts if sign and key}
 
@@ -155,7 +154,7 @@ def _format_columns(pairs: dict[str, str]) -> str:
 
 
 def _find_root(pattern: str) -> str:
-    """The folder above the first part of a pattern that is not plain."""
+    """The folder above the first part of a pattern that has a wildcard."""
     parts = Path(pattern).parts
     plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
     return os.path.join(*parts[:plain]) if plain else "."
@@ -165,16 +164,16 @@ def _is_whole(value: str) -> bool:
     return value.removeprefix("-").isdecimal() and value.isascii() and str(int(value)) == value and len(value) < 19
 
 
-# The columns that Parquet files have, by their footers: all files must agree on those that are needed.
+# Columns of Parquet files, from their footers: all files must agree on the needed ones
 
 Types = dict[str, str]
 
 
 def find_common_columns(connection: "duckdb.DuckDBPyConnection", found: Listing, needed: set[str] | None) -> list[str]:
-    """The columns that every file has with one type, in the first file's order.
+    """Return the columns that every file has with one type, in the first file's order.
 
-    A needed column (all of them, where nothing says which are) that a file lacks, or has with another type, is refused;
-    so is one that the folders' names speak of as well.
+    Raise a `DataError` if a needed column (`needed` None: any column) is absent from a file or has another type there,
+    or if a column is also in the folder names.
     """
     types = _types(connection, found.files)
     first = types[found.files[0]]
@@ -182,14 +181,14 @@ def find_common_columns(connection: "duckdb.DuckDBPyConnection", found: Listing,
     known = {name: file for file, each in reversed(types.items()) for name in each}
     for name, owner in sorted(known.items()):
         if name not in everywhere and (needed is None or name in needed):
-            raise DataError(_complaint(name, owner, types))
+            raise DataError(_describe_mismatch(name, owner, types))
     twice = [name for name in everywhere if name in found.written]
     if twice:
         raise DataError(f"The column {twice[0]!r} is in the files of {found.path!r} and in the names of their folders.")
     return everywhere
 
 
-def _complaint(name: str, owner: str, types: dict[str, Types]) -> str:
+def _describe_mismatch(name: str, owner: str, types: dict[str, Types]) -> str:
     lacking = next((file for file, each in types.items() if name not in each), None)
     if lacking is not None:
         return f"The column {name!r} is not in the file {lacking!r}, but it is in {owner!r}."
@@ -220,18 +219,18 @@ def _footers(connection: "duckdb.DuckDBPyConnection", files: Sequence[str]) -> l
 
 
 def _top_level(nodes: list[Any]) -> Types:
-    """The columns of a footer, which lists every field of every struct, parents first."""
-    found: Types = {}
-    inside = 0  # fields that are still to come below a column
+    """Keep the columns of a footer; it lists every field of every struct, parents first."""
+    columns: Types = {}
+    inside = 0  # remaining fields of the current column
     for name, kind, children in nodes[1:]:
         if not inside:
-            found[name] = kind
+            columns[name] = kind
         inside = max(inside - 1, 0) + (children or 0)
-    return found
+    return columns
 
 
 def _unreadable(connection: "duckdb.DuckDBPyConnection", files: Sequence[str]) -> DataError:
-    """What to say of files of which one has no good footer."""
+    """The error for the first file without a readable footer."""
     import duckdb
 
     for file in files:
@@ -244,13 +243,13 @@ def _unreadable(connection: "duckdb.DuckDBPyConnection", files: Sequence[str]) -
     return DataError(f"The file {files[0]!r} cannot be read as Parquet.")
 
 
-# Parquet files as Spark reads them, with the same columns, types and values as in DuckDB.
+# Parquet files in Spark, with the same columns, types and values as in DuckDB
 
 _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def in_spark(spark: Any, path: str, needed: set[str] | None) -> Any:
-    """The Parquet files of a path as a Spark DataFrame; a path of another file system is Spark's own affair."""
+    """Open the Parquet files of a path as a Spark DataFrame; Spark alone handles paths of other file systems."""
     if not is_local(spark, path):
         return spark.read.parquet(path)
     found = listing(path.removeprefix("file://"))
@@ -262,15 +261,15 @@ def in_spark(spark: Any, path: str, needed: set[str] | None) -> Any:
     with open_connection() as connection:
         columns = find_common_columns(connection, found, needed)
     frame = _read(spark, found)
-    said = zip(found.written, frame.columns[len(frame.columns) - len(found.written) :], strict=True)
+    folder_columns = zip(found.written, frame.columns[len(frame.columns) - len(found.written) :], strict=True)
     return frame.select(
         *(frame[in_ticks(name)] for name in columns),
-        *(_decode_folder_column(found, name, frame[in_ticks(as_read)]).alias(name) for name, as_read in said),
+        *(_decode_folder_column(found, name, frame[in_ticks(as_read)]).alias(name) for name, as_read in folder_columns),
     )
 
 
 def _read(spark: Any, found: Listing) -> Any:
-    """The files as Spark reads them, what their folders say as text."""
+    """Read the files with Spark, with folder columns as text."""
     before = spark.conf.get(_INFERENCE)
     spark.conf.set(_INFERENCE, "false")
     try:
@@ -281,7 +280,7 @@ def _read(spark: Any, found: Listing) -> Any:
 
 
 def _decode_folder_column(found: Listing, name: str, column: Any) -> Any:
-    """What the folders say of a column; Spark takes %C3%A9 for two characters, where it is the two bytes of one."""
+    """Decode a folder column; Spark reads %C3%A9 as two characters, but it is one character of two bytes."""
     if found.whole(name):
         return column.cast("long")
     functions = require("pyspark.sql.functions", "spark")
@@ -299,14 +298,14 @@ def _unescape(written: str) -> str:
 
 
 def _as_pattern(path: str) -> str:
-    """A path in which Hadoop sees no pattern."""
+    """Escape a path, so that Hadoop does not read it as a pattern."""
     return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
 
 
 # Open files
 
 ENGINES = ("duckdb", "spark")
-MEMORY = "1500MB"  # that DuckDB may use before it spills
+MEMORY = "1500MB"  # what DuckDB may use before it spills
 
 
 @contextmanager
@@ -319,23 +318,23 @@ def open_table(
     only: Collection[str] | None = None,
     ordered: bool = False,
 ) -> Iterator[EngineTable]:
-    """A table in files, where an engine evaluates it, for as long as the block lasts.
+    """Open files as a table of an engine for the block.
 
     Parameters
     ----------
     path : path
         A CSV or Parquet file, a folder of Parquet files (their folders may be named `column=value`), or a pattern with
-        `*`; for Spark whatever it reads Parquet from, such as `s3://…`.
+        `*`; for Spark any path that it can read, such as `s3://…`.
     engine : "duckdb" or "spark"
         Spark reads Parquet only.
     schema : Schema, optional
-        Gives a CSV's texts their values, as an artifact understands them; without it, the types that fit every row.
+        The types of a CSV's columns, as in an artifact; by default, the types that fit every row.
     missing : list of str
         Texts of a CSV that count as missing.
     only : names, optional
-        The columns of the schema that are needed; others stay as they are.
+        The needed columns of the schema; other columns stay unchanged.
     ordered : bool
-        Whether rows come in their order (DuckDB); without it, it needs less memory.
+        Whether to keep the order of rows (DuckDB); False needs less memory.
 
     Examples
     --------
@@ -365,7 +364,7 @@ def open_table(
 
 @contextmanager
 def open_bounded_connection(ordered: bool = False) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A DuckDB connection that keeps within a bound of memory; what is too much goes to a folder that is removed."""
+    """A DuckDB connection with a memory limit; it spills to a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="modicum-") as spill, open_connection() as connection:
         connection.execute(f"SET memory_limit = '{MEMORY}'")
         connection.execute("SET temp_directory = $folder", {"folder": spill})
@@ -376,7 +375,7 @@ def open_bounded_connection(ordered: bool = False) -> Iterator["duckdb.DuckDBPyC
 def _on_this_machine(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     if "://" in name:
-        raise DataError(f"The engine 'duckdb' reads files of this machine, not {name!r}; the engine 'spark' reads it.")
+        raise DataError(f"The engine 'duckdb' reads local files only, not {name!r}; use the engine 'spark'.")
     return name
 
 
@@ -401,10 +400,10 @@ def _parquet(
     columns = find_common_columns(connection, found, needed)
     with asking("duckdb"):
         relation = scan_parquet(connection, found.files, hive_partitioning=bool(found.said))
-    said = {unquote(name): name for name in relation.columns[-len(found.said) :]} if found.said else {}
+    as_read = {unquote(name): name for name in relation.columns[-len(found.said) :]} if found.said else {}
     parts = [quote_name(name) for name in columns]
     parts += [
-        f"{_cast_folder_column(found, name, quote_name(said[name]))} AS {quote_name(name)}" for name in found.said
+        f"{_cast_folder_column(found, name, quote_name(as_read[name]))} AS {quote_name(name)}" for name in found.said
     ]
     return relation.project(", ".join(parts))
 

@@ -1,6 +1,6 @@
-"""Tables on this machine: DuckDB relations, polars and pandas frames, and whatever Ibis reads, as Arrow batches.
+"""Tables on this machine: DuckDB relations, polars and pandas frames and Ibis tables, read as Arrow batches.
 
-The engine reads in its own threads; as many of ours count, each into an array of its own.
+The engine reads in its own threads, and each of our threads counts into its own array.
 """
 
 import os
@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 from modicum.engines.table import Counts, Digest, EngineTable, Fold, Gather
 from modicum.errors import require
 
-ROWS = 131_072  # of a batch
+ROWS = 131_072  # in a batch
 _THREADS = min(8, os.cpu_count() or 1)
 
 
@@ -38,7 +38,7 @@ class LocalTable(EngineTable):
         return whole
 
     def batches(self, columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
-        """The records in pieces, as frames of Arrow columns."""
+        """The records in batches, as frames of Arrow columns."""
         pyarrow = require("pyarrow", "scale")
         self.check(columns)
         for batch in batches_of(self.lazy.select(list(columns))):
@@ -47,7 +47,7 @@ class LocalTable(EngineTable):
 
 
 def fold_batches(work: Any, batches: Iterator[Any]) -> Counts:
-    """What the work counts in all batches: each thread adds to an array of its own, and these are added up."""
+    """Run a fold over all batches: each thread counts into its own array; return the sum."""
     *others, total = _add_batches(work, batches)
     for counts in others:
         total += counts
@@ -55,13 +55,13 @@ def fold_batches(work: Any, batches: Iterator[Any]) -> Counts:
 
 
 def _add_batches(work: Any, batches: Iterator[Any]) -> list[Any]:
-    """The summaries to which threads have added all batches, at least one."""
-    spare: list[Any] = []  # to which no thread adds now
+    """Add all batches to summaries, one per thread; return the summaries, at least one."""
+    spare: list[Any] = []  # summaries that no thread uses now
 
     def add(batch: Any) -> None:
         try:
             summary = spare.pop()
-        except IndexError:  # whoever asks first whether there is one might lose it to another thread
+        except IndexError:  # testing for emptiness first would be a race between threads
             summary = work.empty()
         work.add(summary, batch)
         spare.append(summary)
@@ -72,7 +72,7 @@ def _add_batches(work: Any, batches: Iterator[Any]) -> list[Any]:
 
 
 def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:
-    """What the work makes of each batch, in any order; no more batches wait than there are threads to take them."""
+    """Apply the work to each batch in threads; yield the results in any order. At most one batch per thread waits."""
     with ThreadPoolExecutor(_THREADS) as pool:
         waiting: set[Future[Any]] = set()
         for batch in batches:
@@ -84,7 +84,7 @@ def in_threads(work: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[A
 
 
 def batches_of(lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
-    """Arrow record batches of a lazy table, without the whole of it in memory."""
+    """Stream a lazy table as Arrow record batches."""
     relation = duckdb_relation(lazy)
     if relation is not None:
         return iter(relation.to_arrow_reader(ROWS))
@@ -98,9 +98,9 @@ def batches_of(lazy: nw.LazyFrame[Any]) -> Iterator[Any]:
 
 
 def duckdb_relation(lazy: nw.LazyFrame[Any]) -> Any:
-    """The table as DuckDB has it, None elsewhere.
+    """The table as a DuckDB relation; None for other engines.
 
-    Under Ibis DuckDB is asked itself, as Ibis asks it for batches in words that DuckDB 2 has lost.
+    An Ibis table on DuckDB is compiled to SQL, because Ibis reads batches with a call that DuckDB 2 no longer has.
     """
     native: Any = lazy.to_native()
     if lazy.implementation is nw.Implementation.IBIS and native.get_backend().name == "duckdb":

@@ -1,14 +1,15 @@
-"""Exact quantiles of columns too large to bring together, with bounded memory.
+"""Exact quantiles of columns too large to collect, with bounded memory.
 
-Of a number with more distinct values than are counted one by one, some values (`Known`) and their exact counts are
-known from the start, the smallest and the largest among them. One pass counts the records between neighbouring ones. A
-grouping asks only for the values at both ends of each group and for each group's median with its neighbours, so that
-few of these gaps matter: where two neighbours have different keys, and where a median can lie. The next pass brings the
-values in those gaps. Where they are too many, a sample of them cuts the gaps smaller, and it goes round again. The
-records in all other gaps are counted with the value before them, which changes nothing that is asked.
+If a number has too many distinct values to count one by one, a survey returns only some of them (`Known`) with their
+exact counts, always including the smallest and the largest. One pass counts the records between neighbouring known
+values. A grouping needs only the values at both ends of each group, each group's median and the median's neighbours. So
+only a few of these gaps matter: those between neighbours with different keys, and those that can hold a median. The
+next pass collects the values in those gaps. If there are too many, it returns a sample of them, which splits the gaps
+into smaller ones, and the search repeats. The records in all other gaps count with the value below, which does not
+change the result.
 
-Passes: one where all values are counted one by one, three otherwise; two more each time that the gaps are too large
-still, which halves them many times over. All columns share each pass. What is found does not depend on the sample.
+Passes: one if all values are counted one by one, otherwise three, and two more each time that the gaps are still too
+large. All columns share each pass. The result does not depend on the sample.
 """
 
 from collections.abc import Mapping
@@ -26,15 +27,15 @@ from modicum.table.frames import column, numbers
 from modicum.table.schema import Attribute
 from modicum.typing import Floats, Ints, Mask
 
-FETCHED = 8 * LIMIT  # values of a column that are brought together to end the search
-_NEAR = 32  # gaps in which a median may lie before it is looked for
+FETCHED = 8 * LIMIT  # values of a column that may be collected to end the search
+_NEAR = 32  # a median is searched for when fewer gaps can hold it
 
 
 @dataclass(frozen=True)
 class Known:
-    """Some of a column's distinct values in order, the first and the last among them.
+    """Some of a column's distinct values in order, including the first and the last.
 
-    `counts` are the records that have each, and `between` those that lie between it and the next one.
+    `counts` are the records with each value, and `between` the records between it and the next one.
     """
 
     distinct: Floats
@@ -47,26 +48,26 @@ class Known:
 
     @property
     def reached(self) -> Weights:
-        """How many records lie at or below each value."""
+        """The number of records at or below each value."""
         return np.cumsum(self.counts + self.between) - self.between
 
     @property
     def abridged(self) -> Weights:
-        """The counts, with the records between two values counted with the lower one."""
+        """The counts; records between two values count with the lower one."""
         return self.counts + self.between
 
     def find_wanted_gaps(self, grouping: Grouping) -> Mask:
-        """Which gaps hold a value that the grouping asks for."""
+        """Mark the gaps that hold a value that the grouping needs."""
         reached = self.reached
         keys = grouping.keys(self.distinct, reached - self.counts, self.total)
         rises = np.append(np.diff(keys) > 0, False)
         return (self.between > 0) & (rises | self._near_medians(rises))
 
     def _near_medians(self, rises: Mask) -> Mask:
-        """Which gaps a group's median or one of its neighbours can lie in, where that is narrowed down to a few."""
+        """Mark the gaps that can hold a group's median or a neighbour of it, if they are only a few."""
         reached, ends = self.reached, np.flatnonzero(np.append(rises[:-1], True))
         starts = np.append(0, ends[:-1] + 1)
-        # A group begins and ends somewhere in the gaps around its known values.
+        # The first and last value of a group lie in the gaps around its known values.
         first_low = np.append(0, reached[ends[:-1]])
         first_high = reached[starts] - self.counts[starts]
         last_low, last_high = reached[ends], reached[ends] + self.between[ends]
@@ -75,12 +76,12 @@ class Known:
         return self._around(low, high)
 
     def _around(self, low: Ints, high: Ints) -> Mask:
-        """The gaps that hold the records of ranks low to high, or lie beside a known value that does."""
+        """Mark the gaps that hold records of ranks low to high, or are next to a known value that does."""
         reached = self.reached
-        first, last = np.searchsorted(reached, low), np.searchsorted(reached, high)  # a known value, or its gap before
+        first, last = np.searchsorted(reached, low), np.searchsorted(reached, high)  # a known value or the gap below it
         last = np.minimum(last, len(reached) - 1)
         is_known = high > reached[last] - self.counts[last]
-        last = np.where(is_known, last, last - 1)  # the last gap in question is the one behind this value
+        last = np.where(is_known, last, last - 1)  # the last gap to mark is the one after this value
         first = np.maximum(first - 1, 0)
         near = last - first < _NEAR
         steps = np.zeros(len(reached) + 1, dtype=np.int64)
@@ -89,15 +90,15 @@ class Known:
         return np.cumsum(steps)[:-1] > 0
 
     def gaps(self, chosen: Mask) -> tuple[Floats, Floats]:
-        """Between which values the chosen gaps lie."""
-        behind = np.flatnonzero(chosen)
-        return self.distinct[behind], self.distinct[behind + 1]
+        """The lower and upper ends of the chosen gaps."""
+        lower = np.flatnonzero(chosen)
+        return self.distinct[lower], self.distinct[lower + 1]
 
     def fill_gaps(self, chosen: Mask, found: Numbers) -> "Known":
-        """With what was found in the chosen gaps: all values there, or some, and then these gaps must be counted."""
+        """Insert the values found in the chosen gaps; if they are only a sample, the gaps must be counted again."""
         between = np.where(chosen, 0, self.between)
         if found.complete and found.counts.sum() != self.between[chosen].sum():
-            raise DataError("The table changed while it was read; give one that stays as it is.")
+            raise DataError("The table changed while it was read; use a table that does not change.")
         places = np.searchsorted(self.distinct, found.distinct)
         return Known(
             np.insert(self.distinct, places, found.distinct),
@@ -108,7 +109,7 @@ class Known:
 
 @dataclass(frozen=True)
 class CountBetween:
-    """How many records lie above one known value and at or below the next: one pass for several columns."""
+    """Count the records above one known value and at or below the next, for several columns in one pass."""
 
     attributes: tuple[Attribute, ...]
     edges: tuple[Floats, ...]
@@ -124,7 +125,7 @@ class CountBetween:
         start = 0
         for attribute, edges in zip(self.attributes, self.edges, strict=True):
             values = numbers(column(frame, attribute.name), attribute)
-            values = np.sort(values[~np.isnan(values)])  # in order, so that neighbours are looked up together
+            values = np.sort(values[~np.isnan(values)])  # sorted values make the lookup faster
             size = len(edges) + 1
             counts[start : start + size] += np.bincount(np.searchsorted(edges, values), minlength=size)
             start += size
@@ -137,7 +138,7 @@ def narrow_gaps(
     groupings: Mapping[str, Grouping],
     fetched: int = FETCHED,
 ) -> dict[str, Known]:
-    """What is known of each column once nothing is open that its grouping asks for."""
+    """Read the table until each column's grouping has all values that it needs."""
     known = {name: Known(each.distinct, each.counts, np.zeros_like(each.counts)) for name, each in found.items()}
     uncounted = [name for name, each in found.items() if not each.complete]
     while True:
@@ -156,7 +157,7 @@ def narrow_gaps(
 def _recount_gaps(
     table: EngineTable, attributes: Mapping[str, Attribute], known: Mapping[str, Known]
 ) -> dict[str, Known]:
-    """What is known of these columns, with the records between known values counted anew: one pass."""
+    """Count the records between known values of these columns again, in one pass."""
     if not attributes:
         return {}
     work = CountBetween(tuple(attributes.values()), tuple(known[name].distinct for name in attributes))
@@ -164,5 +165,5 @@ def _recount_gaps(
     counts = np.split(table.fold(work), sizes)
     return {
         name: replace(known[name], between=np.append(above[1:-1] - known[name].counts[1:], 0))
-        for name, above in zip(attributes, counts, strict=True)  # the counts above each value and up to the next one
+        for name, above in zip(attributes, counts, strict=True)  # counts above each value and up to the next one
     }

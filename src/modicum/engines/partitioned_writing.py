@@ -1,8 +1,8 @@
-"""Write tables where they live, whole or not at all; part by part where a table does not fit into memory.
+"""Write tables in their engine, completely or not at all, and part by part if they do not fit into memory.
 
-On this machine the records are written once to a temporary folder, one file a part, and parts are loaded one after
-another. Spark sends the records of a part to one executor (`applyInArrow`). Either way what is made of the parts is
-written as Parquet into a folder, from which it can be read as a table.
+On this machine the records are first written to a temporary folder, one file per part, and then processed part by part.
+Spark sends all records of a part to one executor (`applyInArrow`). In both cases the results are written as Parquet
+files into one folder, which can be opened as a table.
 """
 
 import glob
@@ -32,35 +32,35 @@ from modicum.table.files import CSV, PARQUET, file_format, scan_parquet, scan_ta
 from modicum.table.schema import Schema
 from modicum.typing import Codes
 
-_HELD = 1_000_000  # records of all parts that wait in memory to be written
-_PART = "(part)"  # hardly a name that data has
+_HELD = 1_000_000  # records that may wait in memory to be written
+_PART = "(part)"  # an unlikely column name
 
 
 class PartWork(ArrowWork, Protocol):
-    """What becomes of a part; it travels to other processes."""
+    """Work on the parts of a table; it may be sent to other processes."""
 
     def which(self, frame: nw.DataFrame[Any]) -> Codes:
-        """The part of each record of a batch."""
+        """Return the part of each record of a batch."""
 
     def make(self, table: Any) -> Any:
-        """What becomes of all records of one part: a pyarrow Table of the schema."""
+        """Turn all records of one part into a pyarrow Table of the schema."""
 
 
 def write_parts(table: EngineTable, work: PartWork, room: str) -> str:
-    """Write what is made of every part as Parquet files; the folder in which they are, inside the one that is given."""
+    """Write the result of each part as a Parquet file; return their folder, which is inside `room`."""
     table.check(work.columns)
     table.check_free([_PART])
-    made = f"{room}/made"
+    folder = f"{room}/made"
     with asking(table.engine):
         if isinstance(table, SparkTable):
-            _in_spark(table, work, made)
+            _write_parts_in_spark(table, work, folder)
         else:
             assert isinstance(table, LocalTable)
-            _in_turn(table, work, Path(made))
-    return made
+            _write_local_parts(table, work, Path(folder))
+    return folder
 
 
-def _in_turn(table: LocalTable, work: PartWork, folder: Path) -> None:
+def _write_local_parts(table: LocalTable, work: PartWork, folder: Path) -> None:
     parquet = require("pyarrow.parquet", "scale")
     folder.mkdir()
     raw = folder.with_name(folder.name + "-raw")
@@ -69,13 +69,13 @@ def _in_turn(table: LocalTable, work: PartWork, folder: Path) -> None:
         for frame in table.batches(work.columns):
             spill.add(frame.to_native(), work.which(frame))
     for file in sorted(raw.iterdir()):
-        made = work.make(parquet.read_table(file))
+        result = work.make(parquet.read_table(file))
         file.unlink()
-        parquet.write_table(made, folder / file.name)
+        parquet.write_table(result, folder / file.name)
 
 
 class Spill:
-    """Records on their way into one file a part; those of small parts wait until there is enough to write."""
+    """Write records into one file per part; collect small pieces in memory before writing."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -92,7 +92,7 @@ class Spill:
             writer.close()
 
     def add(self, table: Any, which: Codes) -> None:
-        """Send each record to its part."""
+        """Add each record to its part."""
         order = np.argsort(which, kind="stable")
         sorted_ = table.take(order)
         parts, starts = np.unique(which[order], return_index=True)
@@ -112,45 +112,44 @@ class Spill:
         self._waiting, self._held = {}, 0
 
 
-def _in_spark(table: SparkTable, work: PartWork, folder: str) -> None:
+def _write_parts_in_spark(table: SparkTable, work: PartWork, folder: str) -> None:
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import LongType, StructField, StructType
 
     chosen = table.only(work.columns)
-    told = StructType([*chosen.schema.fields, StructField(_PART, LongType())])
-    parts = chosen.mapInArrow(partial(_tell_parts, work), told)
-    made = parts.groupBy(_PART).applyInArrow(_making(work), from_arrow_schema(number_fields(work.schema)))
-    made.toDF(*work.schema.names).write.parquet(folder)
+    with_part = StructType([*chosen.schema.fields, StructField(_PART, LongType())])
+    parts = chosen.mapInArrow(partial(_add_part, work), with_part)
+    results = parts.groupBy(_PART).applyInArrow(_wrap_make(work), from_arrow_schema(number_fields(work.schema)))
+    results.toDF(*work.schema.names).write.parquet(folder)
 
 
 def number_fields(schema: Any) -> Any:
-    """An Arrow schema under names that Spark takes for nothing else: it reads a dot as a part of a structure."""
+    """Rename the fields of an Arrow schema to c0, c1, …: Spark reads a dot in a name as a struct field."""
     pyarrow = require("pyarrow", "scale")
     return pyarrow.schema([field.with_name(f"c{i}") for i, field in enumerate(schema)])
 
 
-def _tell_parts(work: PartWork, batches: Iterator[Any]) -> Iterator[Any]:
+def _add_part(work: PartWork, batches: Iterator[Any]) -> Iterator[Any]:
     pyarrow = require("pyarrow", "scale")
     for batch in batches:
         for frame in frames_of(iter([batch]), work.columns):
             yield batch.append_column(_PART, pyarrow.array(work.which(frame), pyarrow.int64()))
 
 
-def _making(work: PartWork) -> Any:
+def _wrap_make(work: PartWork) -> Any:
     names = number_fields(work.schema).names
 
-    def make(table: Any) -> Any:  # PySpark asks for the types of a function, which a partial one does not have
+    def make(table: Any) -> Any:  # PySpark needs type hints, which a partial lacks
         return work.make(table.drop_columns([_PART]).rename_columns(list(work.columns))).rename_columns(names)
 
     return make
 
 
-# Lazy tables written by their engine: to a file or a folder of Parquet files, whole or not at all.
+# Write a lazy table with its engine: to a file or a folder of Parquet files, completely or not at all
 #
-# The result is written beside its place and then renamed, so that an old one stays as it is until the new one is whole.
-# On a file system that is not this machine's (`s3://`, `hdfs://`, `abfss://`, `dbfs:/`), nothing can be renamed from
-# here: Spark writes there with its own committer, which shows a result only when every task has finished, and only to a
-# place where there is nothing yet.
+# The result is written next to its target and then renamed, so an old result stays until the new one is complete.
+# Files on other file systems (`s3://`, `hdfs://`, `abfss://`, `dbfs:/`) cannot be renamed from here. There, Spark's own
+# committer shows a result only when every task has finished, and Spark writes only to a path that does not exist yet.
 
 _WHAT = "folder of Parquet files"
 
@@ -162,10 +161,10 @@ def write(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str]
     ----------
     native : DuckDB relation, Spark DataFrame, polars LazyFrame or Ibis table
     path : path
-        A name that ends in .parquet or .csv is a file, another one a folder of Parquet files. Spark writes Parquet
-        only, and always a folder.
+        A name that ends in .parquet or .csv is a file; any other name is a folder of Parquet files. Spark writes only
+        folders of Parquet files.
     partition_by : names
-        Columns that become folders, `column=value`: then it is always a folder.
+        Columns that become folders, `column=value`. The result is then always a folder.
 
     Examples
     --------
@@ -182,7 +181,7 @@ def write(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str]
 
 
 def put(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> None:
-    """As `write`, with the engine's own errors as they are, for a caller who can say more of them."""
+    """Write like `write`, but raise the engine's own errors, for callers that explain them better."""
     lazy, name = _lazy(native), os.fspath(path)
     _check_partitions(lazy.collect_schema().names(), partition_by)
     if lazy.implementation in SPARK:
@@ -198,7 +197,7 @@ def put(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str] =
 
 
 def is_folder(name: str, engine: str, parted: bool) -> bool:
-    """Whether a result goes to a folder of Parquet files: Spark's always does.
+    """Whether a result is a folder of Parquet files, as it always is for Spark.
 
     Examples
     --------
@@ -215,13 +214,13 @@ def is_folder(name: str, engine: str, parted: bool) -> bool:
 
 
 def check_output(name: str) -> None:
-    """Refuse a folder that cannot be written, before any work is done; one elsewhere is Spark's affair."""
+    """Raise a `DataError` for a local folder that cannot be written; Spark checks paths of other file systems."""
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name):
         check_folder(name, holds_only_parquet, _WHAT)
 
 
 def holds_only_parquet(folder: Path) -> bool:
-    """Whether a folder holds nothing but Parquet files and what Spark leaves beside them."""
+    """Whether a folder holds only Parquet files and Spark's own files next to them."""
     files = (each.name for each in folder.rglob("*") if not each.is_dir())
     return all(name.endswith((*PARQUET, ".crc")) or name == "_SUCCESS" for name in files)
 
@@ -236,12 +235,12 @@ def _check_partitions(columns: Sequence[str], partition_by: Sequence[str]) -> No
     if unknown:
         raise DataError(f"The column {unknown[0]!r} is not in the result; it has {format_names(columns, limit=8)}.")
     if partition_by and len(set(partition_by)) >= len(columns):
-        raise ParameterError("The 'partition_by' parameter names every column; a file needs one that is left.")
+        raise ParameterError("The 'partition_by' parameter names every column; leave out at least one for the files.")
 
 
 def _write_file(lazy: nw.LazyFrame[Any], path: str) -> None:
     if lazy.implementation is nw.Implementation.POLARS and file_format(path) == "parquet":
-        with open(path, "wb") as file:  # by its name, a thread of polars could make the file after the sink failed
+        with open(path, "wb") as file:  # given a name, a thread of polars could create the file after a failure
             lazy.to_native().sink_parquet(file)
     else:
         write_table(_relation(lazy), path)
@@ -255,7 +254,7 @@ def _write_folder(lazy: nw.LazyFrame[Any], folder: str, partition_by: Sequence[s
 
 
 def _relation(lazy: nw.LazyFrame[Any]) -> Any:
-    """The table as a DuckDB relation; one of another engine is read batch by batch."""
+    """The table as a DuckDB relation; tables of other engines are read batch by batch."""
     relation = duckdb_relation(lazy)
     if relation is not None:
         return relation
@@ -264,8 +263,8 @@ def _relation(lazy: nw.LazyFrame[Any]) -> Any:
     pyarrow = require("pyarrow", "scale")
     batches = batches_of(lazy)
     first = next(batches, None)
-    kinds = lazy.head(0).collect(backend="pyarrow").to_native().schema if first is None else first.schema
-    reader = pyarrow.RecordBatchReader.from_batches(kinds, batches if first is None else chain([first], batches))
+    schema = lazy.head(0).collect(backend="pyarrow").to_native().schema if first is None else first.schema
+    reader = pyarrow.RecordBatchReader.from_batches(schema, batches if first is None else chain([first], batches))
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     return connection.from_arrow(reader)
@@ -284,23 +283,22 @@ def _spark_parquet(native: Any, partition_by: Sequence[str], path: str, mode: st
     native.write.mode(mode).partitionBy(*partition_by).parquet(path)
 
 
-# Where a release is made and put: beside its place until it has been checked, then in its place.
+# Write a release: check it next to its target, then move it there
 #
-# On this machine everything lies in folders beside the result, which are gone at the end, whatever happens. On another
-# file system (`s3://`, `hdfs://`, …) Spark keeps what is made beside the result too, and writes the result only after
-# the
-# check, to a place where there is nothing yet.
+# On this machine, temporary folders next to the target hold everything; they are deleted in any case. On another file
+# system (`s3://`, `hdfs://`, …), Spark also keeps temporary data next to the target, and writes the result only after
+# the check, to a path that does not exist yet.
 
 Check = Callable[[EngineTable], None]
 
 
 def check_place(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str]) -> None:
-    """Refuse, before any work, a place where the result could not be put."""
+    """Raise, before any work, if the result cannot be written to this path."""
     name = os.fspath(path)
     table.check(partition_by)
     if is_csv(name) and (isinstance(table, SparkTable) or partition_by):
-        who = "The engine 'spark' writes" if isinstance(table, SparkTable) else "Partitions are written as"
-        raise ParameterError(f"{who} folders of Parquet files, not CSV. Got {name!r} instead.")
+        what = "The engine 'spark' writes" if isinstance(table, SparkTable) else "Partitions are written as"
+        raise ParameterError(f"{what} folders of Parquet files, not CSV. Got {name!r} instead.")
     if not _is_here(table, name):
         return
     if _is_one_file(table, name, partition_by):
@@ -328,7 +326,7 @@ def _is_here(table: EngineTable, name: str) -> bool:
 
 @contextmanager
 def room_beside(table: EngineTable, path: str | os.PathLike[str]) -> Iterator[str]:
-    """A folder for what is made on the way, beside the result; gone at the end."""
+    """A temporary folder next to the result, for intermediate data; deleted at the end."""
     name = os.fspath(path)
     if not _is_here(table, name):
         room = f"{name.rstrip('/')}-{secrets.token_hex(8)}"
@@ -342,7 +340,7 @@ def room_beside(table: EngineTable, path: str | os.PathLike[str]) -> Iterator[st
     try:
         folder.mkdir()
     except OSError as error:
-        raise DataError(f"Nothing can be written beside {name!r}: {error.strerror}.") from None
+        raise DataError(f"No folder can be created next to {name!r}: {error.strerror}.") from None
     try:
         yield str(folder)
     finally:
@@ -350,7 +348,7 @@ def room_beside(table: EngineTable, path: str | os.PathLike[str]) -> Iterator[st
 
 
 def _delete(table: EngineTable, path: str) -> None:
-    """Remove a folder of a file system that Spark knows."""
+    """Delete a folder on a file system of Spark."""
     assert isinstance(table, SparkTable)
     context = table.native.sparkSession.sparkContext
     place = context._jvm.org.apache.hadoop.fs.Path(path)
@@ -365,15 +363,15 @@ def put_release(
     check: Check,
     schema: Schema,
 ) -> None:
-    """Write a lazy result, check what was written, and only then let it take its place.
+    """Write a lazy result, check the written data, and only then move it to its path.
 
     Parameters
     ----------
-    table : where the records came from
+    table : the source table
     result : the lazy table to write
-    path, partition_by : as `modicum.engines.partitioned_writing.write` takes them
-    check : is given what was written, and raises where that may not be
-    schema : tells the types of what is written as CSV
+    path, partition_by : as in `modicum.engines.partitioned_writing.write`
+    check : takes the written table and raises if it must not be released
+    schema : the types of a result that is written as CSV
     """
     name = os.fspath(path)
     if not _is_here(table, name):
@@ -389,7 +387,7 @@ def put_release(
 
 @contextmanager
 def reopen_table(table: EngineTable, path: str, schema: Schema | None = None) -> Iterator[EngineTable]:
-    """What was written, as a table of the engine that wrote it."""
+    """Open a written result as a table of the same engine."""
     if isinstance(table, SparkTable):
         yield SparkTable(table.native.sparkSession.read.parquet(path))
         return
@@ -399,7 +397,7 @@ def reopen_table(table: EngineTable, path: str, schema: Schema | None = None) ->
 
 @contextmanager
 def reopen_together(table: EngineTable, paths: Sequence[str], schema: Schema) -> Iterator[list[EngineTable]]:
-    """Several single files that were written, as tables that one query may ask; for Spark folders."""
+    """Open several written files (for Spark, folders) as tables that one query can use together."""
     if isinstance(table, SparkTable):
         yield [SparkTable(table.native.sparkSession.read.parquet(path)) for path in paths]
         return
@@ -411,7 +409,7 @@ def reopen_together(table: EngineTable, paths: Sequence[str], schema: Schema) ->
 
 
 def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> Any:
-    """What was put in its place, as a lazy table for the caller to keep."""
+    """The final result as a lazy table that the caller may keep."""
     name = os.fspath(path)
     if isinstance(table, SparkTable):
         return table.native.sparkSession.read.parquet(name)
@@ -426,39 +424,39 @@ def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequ
     return connection.read_parquet(f"{glob.escape(name)}/**/*.parquet", hive_partitioning=bool(partition_by))
 
 
-# Records with more columns beside them, made in Python where they are: a lazy table again.
+# Add columns in Python to the records of a table
 
 
 class Tagging(ArrowWork, Protocol):
-    """What is made of each batch; it travels to other processes."""
+    """Work that transforms each batch; it may be sent to other processes."""
 
     def tag_batch(self, table: Any) -> Any:
-        """What becomes of a batch: a pyarrow Table of the schema."""
+        """Turn a batch into a pyarrow Table of the schema."""
 
 
 @contextmanager
 def tag_table(table: EngineTable, work: Tagging, room: str) -> Iterator[EngineTable]:
-    """The table that the work makes, made once: in a file of this folder, or on the disks of Spark's executors."""
+    """Apply the work once; store the result in a file in `room`, or on the disks of Spark's executors."""
     table.check(work.columns)
     if isinstance(table, SparkTable):
         from pyspark import StorageLevel
         from pyspark.sql.pandas.types import from_arrow_schema
 
         form = from_arrow_schema(number_fields(work.schema))
-        made = table.only(work.columns).mapInArrow(partial(_tag_batches, work), form)
-        made = made.toDF(*work.schema.names).persist(StorageLevel.DISK_ONLY)
+        tagged = table.only(work.columns).mapInArrow(partial(_tag_batches, work), form)
+        tagged = tagged.toDF(*work.schema.names).persist(StorageLevel.DISK_ONLY)
         try:
-            yield SparkTable(made)
+            yield SparkTable(tagged)
         finally:
-            made.unpersist()
+            tagged.unpersist()
         return
     assert isinstance(table, LocalTable)
     parquet = require("pyarrow.parquet", "scale")
     with asking(table.engine), parquet.ParquetWriter(f"{room}/tagged.parquet", work.schema) as writer:
         for frame in table.batches(work.columns):
             writer.write_table(work.tag_batch(frame.to_native()))
-    with open_table(f"{room}/tagged.parquet") as made:
-        yield made
+    with open_table(f"{room}/tagged.parquet") as tagged:
+        yield tagged
 
 
 def _tag_batches(work: Tagging, batches: Iterator[Any]) -> Iterator[Any]:

@@ -1,9 +1,8 @@
-"""Records drawn where they live, the same ones however they are dealt out.
+"""Draw samples in the engine, the same ones however the records are partitioned.
 
-All records are put in the order of a hash of their values, and those at evenly spaced ranks are taken. So a sample is a
-matter of the records and the seed alone; equal records, which have equal hashes, come in it as often as their share
-says. A rank is found by counting: how many records have each beginning of a hash, then, where too many share one, its
-next bits.
+A sample consists of the records at evenly spaced ranks in the order of a hash of their values. So it depends only on
+the records and the seed, and equal records, which have equal hashes, appear in proportion to their share. To find a
+rank, the engine counts the records per hash prefix, and extends the prefixes that too many records share.
 """
 
 from collections.abc import Sequence
@@ -24,14 +23,14 @@ from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.typing import Codes, Mask
 
-# A number for each record that depends on its values alone: wherever it lies, in whatever order, it is the same.
+# A hash of each record that depends only on its values
 
 Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class RecordHash:
-    """Hashes of records, by their values in these columns and a seed.
+    """Hash records by their values in these columns and a seed.
 
     Examples
     --------
@@ -48,11 +47,11 @@ class RecordHash:
     seed: int = 0
 
     def of(self, frame: nw.DataFrame[Any]) -> Hashes:
-        """The hash of each record; the columns' order does not matter."""
+        """Hash each record; the order of the columns does not matter."""
         return self.of_series([column(frame, name) for name in self.columns])
 
     def of_series(self, columns: Sequence[nw.Series[Any]]) -> Hashes:
-        """The same, of columns that need not be in one frame."""
+        """Hash each row of columns that need not be in one frame."""
         total = np.zeros(len(columns[0]), dtype=np.uint64)
         for series in columns:
             total += _mix_bits(_of_values(series) ^ _mix_bits(_of_words([f"{self.seed} {series.name}"])))
@@ -63,19 +62,19 @@ def _of_values(series: nw.Series[Any]) -> Hashes:
     if series.dtype.is_numeric() or series.dtype in (nw.Date, nw.Datetime):
         attribute = Attribute(name=series.name, kind="number" if series.dtype.is_numeric() else "date")
         values = numbers(series, attribute) + 0.0  # -0.0 is 0.0
-        values[np.isnan(values)] = np.nan  # one missing like another
+        values[np.isnan(values)] = np.nan  # one bit pattern for all NaN
         return values.view(np.uint64)
     codes, words = texts(series)
     return _of_words([*words, "(missing)"])[codes]
 
 
 def _of_words(words: Sequence[str]) -> Hashes:
-    found = b"".join(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words)
-    return np.frombuffer(found, dtype="<u8").astype(np.uint64)
+    digests = b"".join(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def _mix_bits(values: Hashes) -> Hashes:
-    """Every bit spread over all others, so that near values have far hashes."""
+    """Mix the bits, so that similar values have very different hashes."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
     return values ^ (values >> np.uint64(31))
@@ -83,23 +82,23 @@ def _mix_bits(values: Hashes) -> Hashes:
 
 # The draw
 
-SAMPLE = 200_000  # records that are enough to judge from
-_BITS = 22  # of the hash that are counted in one pass
-_DEEP_ENOUGH = 44  # bits after which records that still share them are taken to be equal
-_EACH, _MORE = 20, 100_000  # records looked at for each one drawn, and besides
+SAMPLE = 200_000  # default sample size
+_BITS = 22  # bits of the hash that one pass counts
+_DEEP_ENOUGH = 44  # records that share so many bits are assumed to be equal
+_EACH, _MORE = 20, 100_000  # records read per drawn record, and in addition
 _HASH, _MANY = "modicum_hash", "modicum_many"
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Which records are drawn, by their rank in the order of the hashes: to learn from, and to check with."""
+    """The ranks of the drawn records in hash order: records to learn from, and others to check with."""
 
     learning: Codes
     other: Codes
 
     @classmethod
     def of(cls, records: int, sample: int) -> "Ranks":
-        """Evenly spaced ranks; as many others to check with, where there are as many.
+        """Choose `sample` evenly spaced ranks, and as many others (or all the rest) to check with.
 
         Examples
         --------
@@ -111,8 +110,8 @@ class Ranks:
         _check(sample)
         if sample >= records:
             raise DataError(
-                f"A sample of {sample:,} records cannot be drawn and checked: there are {records:,}. Leave sample out "
-                "to learn from all of them."
+                f"A sample of {sample:,} records cannot be drawn from {records:,} with others left to check it; "
+                "leave out 'sample' to learn from all of them."
             )
         others = min(int(sample), records - int(sample))
         many = int(sample) + others
@@ -123,7 +122,7 @@ class Ranks:
 
 
 def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]:
-    """Records to learn from and as many others to check with, as Arrow tables in the order of their hashes.
+    """Draw records to learn from and as many others to check with, as Arrow tables in hash order.
 
     Examples
     --------
@@ -141,7 +140,7 @@ def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]
 
 
 def draw_records(table: EngineTable, columns: Sequence[str], sample: int = SAMPLE, seed: int = 0) -> nw.DataFrame[Any]:
-    """So many records, or all where there are no more, in the order of their hashes.
+    """Draw at most `sample` records, in hash order.
 
     Examples
     --------
@@ -174,7 +173,7 @@ def _first_bits(table: EngineTable, seed: int) -> "tuple[CellCounts, Counts]":
 
 
 def _at_ranks(table: EngineTable, counting: "CellCounts", counts: Counts, wanted: Codes) -> Any:
-    """The records at these ranks, as an Arrow table."""
+    """Return the records at these ranks as an Arrow table."""
     hashing = counting.hashing
     inside, within, looked_at = _locate_ranks(counting, counts, wanted)
     used = _BITS
@@ -189,7 +188,7 @@ def _at_ranks(table: EngineTable, counting: "CellCounts", counts: Counts, wanted
 
 
 def _locate_ranks(counting: "CellCounts", counts: Counts, ranks: Codes) -> tuple[Hashes, Codes, int]:
-    """For each rank the beginning of the hash it has, its rank among the records with it, and how many have one."""
+    """Each rank's hash prefix, its rank within that prefix, and the number of records with one of these prefixes."""
     reached = np.cumsum(counts)
     cell = np.searchsorted(reached, ranks, side="right")
     inside = counting.beginnings(cell)
@@ -197,7 +196,7 @@ def _locate_ranks(counting: "CellCounts", counts: Counts, ranks: Codes) -> tuple
 
 
 def _take_records(table: EngineTable, hashing: RecordHash, inside: Hashes, used: int, within: Codes) -> Any:
-    """The record of each rank, from all records with these beginnings."""
+    """Take the record of each rank from all records with these hash prefixes."""
     schema = collect_arrow(table.lazy.head(0)).to_native().schema
     picked = table.gather(Picked(hashing, np.unique(inside), used, schema))
     order = np.argsort(picked[_HASH].to_numpy().view(np.uint64), kind="stable")
@@ -211,7 +210,7 @@ def _take_records(table: EngineTable, hashing: RecordHash, inside: Hashes, used:
 
 @dataclass(frozen=True)
 class _Beginnings:
-    """Records whose hash begins in one of some ways: with the bits of `inside`, of which there are `used`."""
+    """Records whose hash has one of the prefixes `inside`, of `used` bits each."""
 
     hashing: RecordHash
     inside: Hashes
@@ -222,7 +221,7 @@ class _Beginnings:
         return self.hashing.columns
 
     def match_hashes(self, hashes: Hashes) -> tuple[Codes, Mask]:
-        """Which beginning each hash has, and whether it has one."""
+        """The position of each hash's prefix in `inside`, and whether it is there."""
         if not self.used:
             return np.zeros(len(hashes), dtype=np.int64), np.ones(len(hashes), dtype=bool)
         begins = hashes >> np.uint64(64 - self.used)
@@ -232,7 +231,7 @@ class _Beginnings:
 
 @dataclass(frozen=True)
 class CellCounts(_Beginnings):
-    """How many records have each of the next `bits` of a hash after each of some beginnings."""
+    """Count the records for each value of the next `bits` of the hash after each prefix."""
 
     bits: int
 
@@ -246,14 +245,14 @@ class CellCounts(_Beginnings):
         np.add.at(counts, (place[is_in] << self.bits) + following.astype(np.int64), 1)
 
     def beginnings(self, cells: npt.NDArray[np.int64]) -> Hashes:
-        """What a hash in each cell begins with."""
+        """The hash prefix of each cell."""
         following = (cells & ((1 << self.bits) - 1)).astype(np.uint64)
         return (self.inside[cells >> self.bits] << np.uint64(self.bits)) | following
 
 
 @dataclass(frozen=True)
 class Picked(_Beginnings):
-    """The records with some beginnings, equal ones of a batch once and with their number."""
+    """Select the records with these prefixes; equal records of a batch appear once, with their number."""
 
     records: Any  # the Arrow schema of the table
 
@@ -271,13 +270,13 @@ class Picked(_Beginnings):
         return table.cast(self.schema)
 
 
-# Records drawn from a table in an engine, where something must be learned from single ones.
+# Samples in memory for methods that learn from single records
 
 
 def in_memory(
     g: Generalization, X: Any, y: Any, sample: int, random_state: int, beside: Sequence[str] = ()
 ) -> tuple[Any, Any]:
-    """Records and labels as they are, or `sample` of those that a table in an engine holds.
+    """Return records and labels unchanged, or a `sample` of them in memory if X is a table in an engine.
 
     Examples
     --------
@@ -298,7 +297,7 @@ def in_memory(
 
 
 def sample_if_table(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, Any]:
-    """Records and labels as they are, or `sample` of a table in an engine, with every column that the schema knows.
+    """Return records and labels unchanged, or a sample of a table in an engine, with all columns of the schema.
 
     Examples
     --------
@@ -317,12 +316,12 @@ def sample_if_table(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple
 
 
 def _draw_labelled(table: EngineTable, columns: Sequence[str], y: Any, sample: int, seed: int = 0) -> nw.DataFrame[Any]:
-    """Some records' columns, each once, and their label."""
+    """Draw records with these columns, each once, and their label."""
     return draw_records(table, list(dict.fromkeys([*columns, label_column(table, y)])), sample, seed)
 
 
 def label_column(table: EngineTable, y: Any) -> str:
-    """The name of the column that is the label."""
+    """Return the label's column name, or raise if it is not a column of the table."""
     if not isinstance(y, str):
         raise ParameterError(
             f"The label of a table in {table.engine} must be the name of one of its columns. "

@@ -1,8 +1,7 @@
-"""Tables in Spark: work goes to the executors by `mapInArrow`, and Spark itself adds the counts up.
+"""Tables in Spark: the executors run the work by `mapInArrow`, and Spark adds up the counts.
 
-Each task sends the cells of its array that are not zero; Spark sums them cell by cell, so that the driver sees one
-number per cell however many tasks there were. A task that is lost is run again by Spark, and its first attempt counts
-for nothing: the sums are the same.
+Each task sends the non-zero cells of its array, and Spark sums them cell by cell, so the driver receives one number per
+cell. Spark reruns a lost task and ignores its first attempt, so the sums stay the same.
 """
 
 import os
@@ -23,7 +22,7 @@ from modicum.engines.failures import asking
 from modicum.engines.table import Counts, Digest, EngineTable, Fold, Gather, collect_arrow
 from modicum.errors import DataError, ParameterError, require
 
-_CELLS = 1_000_000  # sent at once
+_CELLS = 1_000_000  # cells per batch that a task sends
 
 
 class SparkTable(EngineTable):
@@ -48,34 +47,34 @@ class SparkTable(EngineTable):
         from pyspark.sql.pandas.types import from_arrow_schema
 
         form = from_arrow_schema(work.schema)
-        parts = self.only(work.columns).mapInArrow(partial(_sum_up, work), form).repartition("part")
-        whole = work.empty()
-        work.merge(whole, parts.mapInArrow(partial(_merge, work), form).toArrow().cast(work.schema))
-        return whole
+        parts = self.only(work.columns).mapInArrow(partial(_summarize, work), form).repartition("part")
+        summary = work.empty()
+        work.merge(summary, parts.mapInArrow(partial(_merge, work), form).toArrow().cast(work.schema))
+        return summary
 
     def only(self, columns: Sequence[str]) -> Any:
-        """The DataFrame of these columns, numbered: `mapInArrow` takes a dot in a name for a part of a structure."""
+        """Select columns under numbered names: `mapInArrow` reads a dot in a name as a struct field."""
         native: Any = self.lazy.to_native()
         return native.selectExpr(*(f"{in_ticks(name)} AS c{i}" for i, name in enumerate(columns)))
 
     def col(self, name: str) -> nw.Expr:
-        """In ticks where narwhals, which leaves names to Spark, would have it take a dot for syntax."""
+        """Quote names with a dot or a backtick: narwhals passes names to Spark, which reads a dot as syntax."""
         return nw.col(in_ticks(name) if set(".`") & set(name) else name)
 
     def select_keys(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
         names = [key for key in keys if isinstance(key, str)]
         if len(names) < len(keys):
             return super().select_keys(keys)
-        return nw.from_native(self.only(names)), names  # narwhals leaves names to Spark, which takes a dot for syntax
+        return nw.from_native(self.only(names)), names
 
 
 def in_ticks(name: str) -> str:
-    """A name as Spark's SQL takes it, whatever it is."""
+    """Quote any column name for Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def frames_of(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[nw.DataFrame[Any]]:
-    """The batches of `SparkTable.only`, as frames under the columns' own names."""
+    """Yield the batches of `SparkTable.only` as frames with the original column names."""
     pyarrow = require("pyarrow", "scale")
     for batch in batches:
         if batch.num_rows:
@@ -99,7 +98,7 @@ def _pick(work: Gather, batches: Iterator[Any]) -> Iterator[Any]:
         yield from work.pick(frame).to_batches()
 
 
-def _sum_up(work: Digest, batches: Iterator[Any]) -> Iterator[Any]:
+def _summarize(work: Digest, batches: Iterator[Any]) -> Iterator[Any]:
     summary = work.empty()
     for frame in frames_of(batches, work.columns):
         work.add(summary, frame)
@@ -114,10 +113,10 @@ def _merge(work: Digest, batches: Iterator[Any]) -> Iterator[Any]:
     yield from work.pack_summary(summary).to_batches()
 
 
-# The Spark session to work in: the one that is there, the one that a launcher meant, or one on this machine.
+# The Spark session: the active one, the launcher's, or a local one
 
-_LAUNCHED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # by spark-submit, by Spark Connect
-_HERE = {
+_LAUNCHED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # set by spark-submit and Spark Connect
+_LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
@@ -130,21 +129,21 @@ _HERE = {
 
 @contextmanager
 def session() -> Iterator[Any]:
-    """A Spark session for as long as the block lasts; only one that was made here is stopped at its end.
+    """A Spark session for the block; at the end, only a session that was created here is stopped.
 
-    An active session is taken as it is (Databricks, a notebook, a program that made one); under `spark-submit` the
-    session is made with what it was told; else it runs in this process's machine alone, on all its cores, in UTC.
+    An active session (Databricks, a notebook, a program's own) is used unchanged. Under `spark-submit`, the session has
+    the options given there. Otherwise it runs on this machine only, on all cores, in UTC.
     """
     sql = require("pyspark.sql", "spark")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PySpark warns of pandas 3, which is not used with it here
+        warnings.simplefilter("ignore")  # PySpark warns about pandas 3, which we do not use with it
         active = sql.SparkSession.getActiveSession()
-        made = active or _make_session(sql.SparkSession.builder)
+        spark = active or _make_session(sql.SparkSession.builder)
     try:
-        yield made
+        yield spark
     finally:
         if active is None:
-            made.stop()
+            spark.stop()
 
 
 def _make_session(builder: Any) -> Any:
@@ -153,35 +152,34 @@ def _make_session(builder: Any) -> Any:
         return builder.getOrCreate()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    made = builder.master("local[*]").config(map=_HERE).getOrCreate()
-    made.sparkContext.setLogLevel("OFF")  # what goes wrong is said by an exception
-    return made
+    spark = builder.master("local[*]").config(map=_LOCAL).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")  # exceptions report the errors
+    return spark
 
 
 def is_local(spark: Any, path: str) -> bool:
-    """Whether a path is a file of this machine for Spark, whose usual file system may be another one."""
+    """Whether Spark reads a path from this machine; its default file system may be another one."""
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", path)
     if scheme:
         return scheme.group(1).lower() == "file"
     try:
         return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS")).startswith("file:")
-    except Exception:  # Spark Connect has no context here: its server's files are not ours
+    except Exception:  # Spark Connect has no context here, and its files are on the server
         return False
 
 
-# Texts in Unicode normal form C in Spark, which has no function for it.
+# Unicode normal form C in Spark, which has no function for it
 #
-# Hardly any table holds a text in another form. So Spark first looks for texts beyond ASCII; where there are some,
-# those
-# in another form are gathered, each once, and replaced one by one.
+# Texts in another form are rare. So Spark first looks for texts beyond ASCII. If there are any, the texts in another
+# form are gathered, each once, and replaced one by one.
 
-MOST = 10_000  # texts of a column that are replaced one by one
+MOST = 10_000  # texts of a column to replace one by one
 _BEYOND_ASCII = r"[^\x00-\x7F]"
 
 
 @dataclass(frozen=True)
 class OtherForms:
-    """Picks the texts that are not in normal form C, and the number of their column."""
+    """Gather the texts that are not in normal form C, with the number of their column."""
 
     columns: tuple[str, ...]
 
@@ -191,30 +189,30 @@ class OtherForms:
         return pyarrow.schema([("column", pyarrow.int64()), ("word", pyarrow.string())])
 
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
-        found = [(i, word) for i, name in enumerate(self.columns) for word in frame[name].unique().to_list()]
-        odd = [(i, word) for i, word in found if word is not None and not unicodedata.is_normalized("NFC", word)]
+        words = [(i, word) for i, name in enumerate(self.columns) for word in frame[name].unique().to_list()]
+        odd = [(i, word) for i, word in words if word is not None and not unicodedata.is_normalized("NFC", word)]
         pyarrow = require("pyarrow", "scale")
         return pyarrow.table({"column": [i for i, _ in odd], "word": [word for _, word in odd]}, schema=self.schema)
 
 
 def normalize_texts(table: EngineTable, names: Sequence[str]) -> list[nw.Expr]:
-    """Each column of texts in normal form C."""
-    beyond = _find_non_ascii(table, names)
+    """Expressions for text columns in normal form C."""
+    non_ascii = _find_non_ascii(table, names)
     others: dict[str, set[str]] = {name: set() for name in names}
-    if beyond:
-        picked = table.gather(OtherForms(tuple(beyond)))
+    if non_ascii:
+        picked = table.gather(OtherForms(tuple(non_ascii)))
         for i, word in zip(picked["column"].to_pylist(), picked["word"].to_pylist(), strict=True):
-            others[beyond[i]].add(word)
+            others[non_ascii[i]].add(word)
     return [_replace_other_forms(table, name, sorted(others[name])) for name in names]
 
 
 def _find_non_ascii(table: EngineTable, names: Sequence[str]) -> list[str]:
-    """The columns in which a text has a character that is not ASCII: one pass, in the engine."""
-    asked = [
+    """Find the columns with a non-ASCII character, in one pass in the engine."""
+    tests = [
         table.col(name).str.contains(_BEYOND_ASCII).cast(nw.Int64).max().alias(f"c{i}") for i, name in enumerate(names)
     ]
     with asking(table.engine):
-        found = collect_arrow(table.lazy.select(*asked))
+        found = collect_arrow(table.lazy.select(*tests))
     return [name for i, name in enumerate(names) if found[f"c{i}"][0]]
 
 
@@ -225,24 +223,23 @@ def _replace_other_forms(table: EngineTable, name: str, odd: list[str]) -> nw.Ex
     if len(odd) > MOST:
         raise DataError(
             f"The column {name!r} holds more than {MOST:,} different texts that are not in Unicode normal form C, "
-            f"which the engine {table.engine!r} cannot make; normalise it first, or use DuckDB or polars."
+            f"too many for the engine {table.engine!r}; normalise it first, or use DuckDB or polars."
         )
     new = [unicodedata.normalize("NFC", word) for word in odd]
     return nw.when(column.is_in(odd)).then(column.replace_strict(odd, new, default=None)).otherwise(column)
 
 
-# Pieces of work done by Spark's executors, for work that is more computing than data.
+# Tasks on Spark's executors, for more computing than data
 #
-# What all pieces share is broadcast once; each piece is a Spark job of one task, started by a thread here, so that
-# Spark
-# runs as many at once as it has room for and does a lost executor's piece again.
+# The shared object is broadcast once. Each task is a Spark job, started by a thread here, so Spark runs as many at once
+# as it has room for, and reruns those of a lost executor.
 
 
 class Shared(Protocol):
-    """What is sent to every executor: it does pieces."""
+    """An object that is sent to every executor and runs tasks."""
 
     def do(self, piece: Any) -> Any:
-        """The result of a piece."""
+        """Run one task and return its result."""
 
 
 class SparkWorkers:
@@ -251,13 +248,13 @@ class SparkWorkers:
     Parameters
     ----------
     session : SparkSession
-        A classic one; Spark Connect has no way to send what all pieces share once.
+        A classic session; Spark Connect cannot broadcast the shared object.
     shared : object with a method `do(piece)`
         Sent to the executors.
     """
 
     def __init__(self, session: Any, shared: Shared) -> None:
-        context = getattr(session, "_sc", None)  # a Connect session raises where it is asked for `sparkContext`
+        context = getattr(session, "_sc", None)  # `sparkContext` of a Connect session raises
         if context is None or not hasattr(context, "broadcast"):
             raise ParameterError(
                 "The 'workers' parameter must be a Spark session with a driver of its own (not Spark Connect), or None "
@@ -278,6 +275,6 @@ class SparkWorkers:
         return max(1, int(self._context.defaultParallelism))
 
     def do(self, piece: Any) -> Any:
-        """The result of a piece, from whichever executor had room for it."""
+        """Run one task on any executor and return its result."""
         shared = self._shared
         return self._context.parallelize([piece], 1).map(lambda each: shared.value.do(each)).collect()[0]

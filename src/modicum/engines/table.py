@@ -1,8 +1,7 @@
-"""A table where it lives, and the few things that methods ask of it there.
+"""The interface of a table in an engine.
 
-Two ways to ask. An expression (`lazy`) is pushed down by narwhals: bucketing, filters, group-bys. Work in Python
-(`fold`, `gather`, `digest`) is sent to the records and sees them as Arrow batches. Only counts, and what was picked
-out or summed up, come back.
+narwhals pushes expressions (`lazy`) down to the engine: bucketing, filters, group-bys. Python work (`fold`, `gather`,
+`digest`) runs where the records are and sees them as Arrow batches. Only counts, selected rows and summaries come back.
 """
 
 from abc import ABC, abstractmethod
@@ -16,71 +15,69 @@ import numpy.typing as npt
 from modicum.engines.failures import asking
 from modicum.errors import DataError, format_names, require
 
-# What is done to records where they are: a piece of work that an engine is given.
-#
-# All kinds see the records batch by batch, in no particular order, and all travel to other processes.
+# Python work that an engine runs on batches of records, in no particular order and possibly in other processes
 
 Counts = npt.NDArray[np.int64]
 
 
 class TableWork(Protocol):
-    """Anything that is done to records."""
+    """Work on records."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What is read."""
+        """The columns to read."""
 
 
 class ArrowWork(TableWork, Protocol):
-    """Anything that is done to records and sends Arrow tables."""
+    """Work on records that returns Arrow tables."""
 
     @property
     def schema(self) -> Any:
-        """The pyarrow Schema of what is sent."""
+        """The pyarrow Schema of the result."""
 
 
 class Fold(TableWork, Protocol):
-    """Counting: each batch adds to an array, and the arrays of all batches are added up.
+    """Count: each batch adds to an array, and the engine adds up the arrays of all batches.
 
-    Whole numbers add up to the same however the records are dealt out, so that every engine finds the same.
+    Sums of integers do not depend on how the records are partitioned, so every engine returns the same counts.
     """
 
     def empty(self) -> Counts:
-        """An array of zeros, of one dimension."""
+        """A one-dimensional array of zeros."""
 
     def add(self, counts: Counts, frame: nw.DataFrame[Any]) -> None:
-        """Add a batch, which has the `columns`."""
+        """Add a batch of the `columns`."""
 
 
 class Gather(ArrowWork, Protocol):
-    """Picking out a few: what is picked of all batches is brought together, in any order."""
+    """Select a few rows of each batch; the engine concatenates them in any order."""
 
     def pick(self, frame: nw.DataFrame[Any]) -> Any:
-        """A pyarrow Table of what is wanted of a batch."""
+        """Return the selected rows of a batch as a pyarrow Table."""
 
 
 class Digest(ArrowWork, Protocol):
-    """Summing up: each batch goes into a summary that stays small, and the summaries of all batches become one.
+    """Summarize: each batch goes into a small summary, and the engine merges the summaries of all batches.
 
-    A summary travels as a table with a column `part`; rows of one part are brought together before they are merged.
+    A summary is sent as a table with a column `part`; the engine collects all rows of one part before it merges them.
     """
 
     def empty(self) -> Any:
-        """A summary of nothing."""
+        """An empty summary."""
 
     def add(self, summary: Any, frame: nw.DataFrame[Any]) -> None:
-        """Take a batch in, which has the `columns`."""
+        """Add a batch of the `columns`."""
 
     def merge(self, summary: Any, sent: Any) -> None:
-        """Take another summary in, or some of its parts, as it was sent."""
+        """Merge another summary, or some of its parts, in the form of `pack_summary`."""
 
     def pack_summary(self, summary: Any) -> Any:
-        """The summary as a pyarrow Table."""
+        """Return the summary as a pyarrow Table."""
 
 
 # The table
 
-COUNT = "(records)"  # hardly a name that data has
+COUNT = "(records)"  # an unlikely column name
 
 
 class EngineTable(ABC):
@@ -93,7 +90,7 @@ class EngineTable(ABC):
     Attributes
     ----------
     engine : str
-        What evaluates it: "duckdb", "spark", "polars", …
+        The engine's name: "duckdb", "spark", "polars", …
     types : narwhals Schema
         The columns and their types.
     """
@@ -104,9 +101,9 @@ class EngineTable(ABC):
         self.native = native
         with asking(self.engine):
             self.types = self.lazy.collect_schema()
-        many = [name for name in self.types if name == "*" or (name.startswith("^") and name.endswith("$"))]
-        if many:
-            raise DataError(f"The column {many[0]!r} has a name that stands for several columns; rename it.")
+        patterns = [name for name in self.types if name == "*" or (name.startswith("^") and name.endswith("$"))]
+        if patterns:
+            raise DataError(f"The column name {patterns[0]!r} is a pattern for several columns; rename the column.")
 
     @property
     def lazy(self) -> nw.LazyFrame[Any]:
@@ -119,15 +116,15 @@ class EngineTable(ABC):
         return list(self.types.names())
 
     def col(self, name: str) -> nw.Expr:
-        """A column as an expression, whatever its name."""
+        """Return a column as an expression; its name may hold any characters."""
         return nw.col(name)
 
     def part(self, names: Sequence[str]) -> "EngineTable":
-        """The table of some columns."""
+        """Return a table of these columns only."""
         return type(self)(self.lazy.select(*(self.col(name).alias(name) for name in names)).to_native())
 
     def check(self, names: Sequence[str]) -> None:
-        """Raise where a column is not there."""
+        """Raise a `DataError` if the table lacks a column."""
         absent = [name for name in names if name not in self.types]
         if absent:
             raise DataError(
@@ -135,22 +132,22 @@ class EngineTable(ABC):
             )
 
     def check_free(self, names: Sequence[str], among: Sequence[str] | None = None) -> None:
-        """Raise where a column, or one among these, has a name under which something is put beside the columns."""
+        """Raise a `DataError` if a column (or a name in `among`) has one of these reserved names."""
         taken = [name for name in names if name in (self.columns if among is None else among)]
         if taken:
-            raise DataError(f"The column {taken[0]!r} has a name that is needed for something else here; rename it.")
+            raise DataError(f"The column name {taken[0]!r} is reserved for internal use; rename the column.")
 
     def rows(self) -> int:
-        """How many records there are: a count in the engine."""
+        """Count the records in the engine."""
         with asking(self.engine):
             return int(collect_arrow(self.lazy.select(nw.len().alias(COUNT)))[COUNT][0])
 
     def count_distinct(self, name: str) -> int:
-        """How many different values a column has, missing one of them: a count in the engine."""
+        """Count a column's distinct values in the engine; missing is one of them."""
         return int(collect_arrow(self.lazy.select(self.col(name).n_unique().alias(COUNT)))[COUNT][0])
 
     def count_by(self, keys: Sequence[str | nw.Expr]) -> nw.DataFrame[Any]:
-        """Every combination of the keys that occurs, and in the column `COUNT` how many records have it: a group-by.
+        """Group by the keys: each combination that occurs, with its number of records in the column `COUNT`.
 
         Examples
         --------
@@ -164,55 +161,55 @@ class EngineTable(ABC):
             chosen, names = self.select_keys(keys)
             self.check_free([COUNT], among=names)
             plain = chosen.collect_schema().names()
-            found = collect_arrow(chosen.group_by(plain).agg(nw.len().alias(COUNT)))
-            return found.rename(dict(zip(plain, names, strict=True)))
+            counts = collect_arrow(chosen.group_by(plain).agg(nw.len().alias(COUNT)))
+            return counts.rename(dict(zip(plain, names, strict=True)))
 
     def select_keys(self, keys: Sequence[str | nw.Expr]) -> tuple[nw.LazyFrame[Any], list[str]]:
-        """The keys alone, under plain names that every engine can group by, and what they are called."""
+        """Select the keys under plain names that every engine can group by; also return their original names."""
         with asking(self.engine):
             chosen = self.lazy.select(*(self.col(key).alias(key) if isinstance(key, str) else key for key in keys))
             names = chosen.collect_schema().names()
         return chosen.rename({name: f"modicum_key{i}" for i, name in enumerate(names)}), list(names)
 
     def fold(self, work: Fold) -> Counts:
-        """Count where the records are: one pass over the columns that the work names."""
+        """Run a `Fold` in the engine: one pass over its columns."""
         self.check(work.columns)
         with asking(self.engine):
             return self._fold(work)
 
     def gather(self, work: Gather) -> Any:
-        """Pick out where the records are: a pyarrow Table."""
+        """Run a `Gather` in the engine; return a pyarrow Table."""
         self.check(work.columns)
         with asking(self.engine):
             return self._gather(work)
 
     def digest(self, work: Digest) -> Any:
-        """Sum up where the records are: one pass over the columns that the work names, and one summary."""
+        """Run a `Digest` in the engine: one pass over its columns, one summary."""
         self.check(work.columns)
         with asking(self.engine):
             return self._digest(work)
 
     @abstractmethod
     def _fold(self, work: Fold) -> Counts:
-        """The counting, in the engine's way."""
+        """Run a `Fold`."""
 
     @abstractmethod
     def _gather(self, work: Gather) -> Any:
-        """The picking, in the engine's way."""
+        """Run a `Gather`."""
 
     @abstractmethod
     def _digest(self, work: Digest) -> Any:
-        """The summing up, in the engine's way."""
+        """Run a `Digest`."""
 
 
 def engine_of(lazy: nw.LazyFrame[Any]) -> str:
-    """The engine's name, as people know it."""
+    """The usual name of the engine."""
     name = str(lazy.implementation)
     return "spark" if name.startswith("pyspark") else name
 
 
 def collect_arrow(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
-    """A small result, as a frame of Arrow columns."""
+    """Collect a small result as a frame of Arrow columns."""
     require("pyarrow", "scale")
     with asking(engine_of(lazy)):
         return lazy.collect(backend="pyarrow")

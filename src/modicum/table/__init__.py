@@ -1,1 +1,1 @@
-"""Data in: what a column means (`schema`), how it is read (`frames`, `files`), coded, split and counted."""
+"""Input tables: schema, reading (`frames`, `files`), coding, splitting and counting."""

@@ -1,4 +1,4 @@
-"""Write files and folders whole or not at all; several that belong together all or none."""
+"""Write a file, a folder or several files completely or not at all."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ from modicum.errors import DataError
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
-    """A temporary file beside `path` that takes its place when the block ends well, and vanishes when it does not.
+    """Yield a temporary file next to `path` that replaces it if the block succeeds and is deleted if it fails.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     ...     target.read_text()
     'done'
     """
-    target = Path(os.path.realpath(path))  # a link stays a link
+    target = Path(os.path.realpath(path))  # keeps a symbolic link
     ending = "".join(target.suffixes[-2:]) if target.suffix == ".gz" else target.suffix
     temporary = target.parent / f".modicum-{secrets.token_hex(8)}{ending}"
     with naming(path):
@@ -41,20 +41,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """A failure names the file that was to be written, not the temporary one beside it."""
+    """Turn an `OSError` into a `DataError` that names the target, not the temporary file."""
     try:
         yield
     except OSError as error:
         raise DataError(f"The file {os.fspath(path)!r} cannot be written: {error.strerror}.") from None
 
 
-# Folders of a few files written whole or not at all.
+# Folders
 
 MayReplace = Callable[[Path], bool]
 
 
 def check_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what: str = "folder") -> Path:
-    """Where a folder is written, a link followed; refused where `replacing_folder` would refuse it.
+    """Return the real path of a folder to write; raise a `DataError` if `replacing_folder` could not write it.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def check_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what: 
 def replacing_folder(
     folder: str | os.PathLike[str], files: Mapping[str, bytes], may_replace: MayReplace, what: str = "folder"
 ) -> None:
-    """Write all files beside, then put them in place together; what `may_replace` does not know is never replaced.
+    """Write all files to a new folder, then move it to its place; replace only what `may_replace` allows.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def replacing_folder(
 
 @contextmanager
 def beside_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what: str = "folder") -> Iterator[str]:
-    """An empty folder that takes the place of `folder` when the block ends well, and vanishes when it does not.
+    """Yield an empty folder that replaces `folder` if the block succeeds and is deleted if it fails.
 
     Examples
     --------
@@ -126,19 +126,19 @@ def beside_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what:
     except OSError as error:
         raise DataError(f"The {what} {os.fspath(folder)!r} cannot be written: {error.strerror}.") from None
     finally:
-        if old.exists() and not target.exists():  # stopped between the two renames
+        if old.exists() and not target.exists():  # interrupted between the two renames
             old.rename(target)
         shutil.rmtree(beside, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 
-# Several files that belong together: all of them are replaced, or none.
+# Several files at once
 
 AnyPath = str | os.PathLike[str]
 
 
 def replacing_together(contents: Mapping[AnyPath, bytes]) -> None:
-    """Write every file beside its place, then put all in place; where one cannot be written, all stay as they were.
+    """Write all files, or leave all of them unchanged if one cannot be written.
 
     Examples
     --------
@@ -149,37 +149,37 @@ def replacing_together(contents: Mapping[AnyPath, bytes]) -> None:
     ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
     ['a.html', 'a.json']
     """
-    with ExitStack() as all_of_them:  # left in reverse: files take their places first, and old ones are let go last
+    with ExitStack() as stack:  # exits in reverse: all new files are moved before any old one is deleted
         for path in contents:
-            all_of_them.enter_context(_restore_on_failure(path))
+            stack.enter_context(_restore_on_failure(path))
         for path, content in contents.items():
-            temporary = all_of_them.enter_context(replacing(path))
+            temporary = stack.enter_context(replacing(path))
             with naming(path):
                 Path(temporary).write_bytes(content)
 
 
 @contextmanager
 def _restore_on_failure(path: AnyPath) -> Iterator[None]:
-    """What stands at `path` comes back where the block fails."""
+    """Restore the file at `path` if the block fails."""
     target = Path(os.path.realpath(path))
     with naming(path):
-        kept = _back_up_file(target) if target.exists() else None
+        backup = _back_up_file(target) if target.exists() else None
     try:
         yield
     except BaseException:
         with suppress(OSError):
-            target.unlink(missing_ok=True) if kept is None else os.replace(kept, target)
+            target.unlink(missing_ok=True) if backup is None else os.replace(backup, target)
         raise
     finally:
-        if kept is not None:
-            kept.unlink(missing_ok=True)
+        if backup is not None:
+            backup.unlink(missing_ok=True)
 
 
 def _back_up_file(target: Path) -> Path:
-    """A second name of a file, or a copy where there can be none."""
-    kept = target.parent / f".modicum-{secrets.token_hex(8)}{target.suffix}"
+    """Create a hard link to a file, or a copy if links are not possible."""
+    backup = target.parent / f".modicum-{secrets.token_hex(8)}{target.suffix}"
     try:
-        os.link(target, kept)
+        os.link(target, backup)
     except OSError:
-        shutil.copy2(target, kept)
-    return kept
+        shutil.copy2(target, backup)
+    return backup

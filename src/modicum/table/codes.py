@@ -1,9 +1,9 @@
-"""Attributes as small integers, coded once; everything that counts works on these codes.
+"""Code attributes as small integers once; everything that counts uses these codes.
 
-A number with at most 256 distinct values is coded exactly; one with more by at most 256 groups of neighbouring values
-of about equal weight. The groups depend only on the distinct values and their counts, so an engine that can count can
-make the same ones. Missing is a code of its own, the last, where it occurs at fit. The coding remembers how often each
-code occurred and one typical value, from which an artifact's representatives are made.
+A number with at most 256 distinct values is coded exactly, any other number by at most 256 groups of neighbouring
+values of about equal weight. The groups depend only on the distinct values and their counts, so every engine can
+compute the same groups. Missing has its own code, the last, if it occurs at fit. The coding stores the count and one
+typical value of each code; an artifact's representatives come from these values.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,30 +21,30 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.values import plainest_date_between, shortest_between
 from modicum.typing import Floats, Mask
 
-# How a number's values are put into groups of neighbours: as many records each, as wide each, or at given edges.
+# Groups of neighbouring values of a number: with equal counts, with equal widths, or at given edges or ranks
 #
-# A grouping gives each distinct value a key that never falls from one value to the next; a group begins where it rises.
-# The key depends on nothing but the value and how many records lie below it, so that it is known of a value even where
-# those around it are not: an engine looks only at the values between two whose keys differ.
+# A grouping gives each distinct value a key that never decreases from one value to the next; a group begins where the
+# key increases. The key depends only on the value and the number of records below it. So an engine can compute it
+# without the neighbouring values, and needs to read only the values between two whose keys differ.
 
 Weights = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.int64]
 
 
 class Grouping(Protocol):
-    """Where a new group of values begins."""
+    """A rule for where a new group of values begins."""
 
     def keys(self, distinct: Floats, before: Weights, total: int) -> Keys:
-        """Each value's key, the first and the last value among them; `before` of `total` records lie below it."""
+        """Return each value's key; `before` of `total` records lie below it. Include the first and the last value."""
 
     def starts(self, distinct: Floats, counts: Weights) -> Mask:
-        """Which values begin a group, from all distinct values and how many records have each."""
+        """Mark the values that begin a group, given all distinct values and their counts."""
         return rises(self, distinct, counts)
 
 
 @dataclass(frozen=True)
 class EqualCounts(Grouping):
-    """At most so many groups, of about as many records each; each value alone where there are no more than that.
+    """At most `most` groups with about equally many records; one value per group if there are no more values.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class EqualCounts(Grouping):
 
 @dataclass(frozen=True)
 class EqualWidths(Grouping):
-    """At most so many groups, as wide each: a value x, scaled to [0, 1], goes to group ⌊k·x⌋ [Staab24 §6].
+    """At most k = `most` groups of equal width: a value x, scaled to [0, 1], is in group ⌊k·x⌋ [Staab24 §6].
 
     Examples
     --------
@@ -120,7 +120,7 @@ class AtRanks(Grouping):
 
 
 def rises(grouping: Grouping, distinct: Floats, counts: Weights) -> Mask:
-    """Where the key is larger than the one before."""
+    """Mark the values whose key is larger than the previous one."""
     reached = np.cumsum(counts)
     return np.diff(grouping.keys(distinct, reached - counts, int(reached[-1])), prepend=-1) > 0
 
@@ -129,7 +129,7 @@ def rises(grouping: Grouping, distinct: Floats, counts: Weights) -> Mask:
 
 MAX_CODES = 256
 MAX_CATEGORIES = 10_000
-FEW = 10  # records that are too few to show
+FEW = 10  # fewer records are too few to show
 
 CodeArray = npt.NDArray[np.uint16]
 
@@ -150,7 +150,7 @@ class NumberCoding:
 
     @property
     def n_codes(self) -> int:
-        """Missing included where it occurred at fit."""
+        """The number of codes, including missing if it occurred at fit."""
         return self.n_values + (self.missing > 0)
 
     def encode(self, series: nw.Series[Any]) -> CodeArray:
@@ -159,7 +159,7 @@ class NumberCoding:
 
 @dataclass(frozen=True)
 class CategoryCoding:
-    """A category: code i holds `values[i]`; in order for an ordered one, by name otherwise."""
+    """A category: code i is `values[i]`, in their order for an ordered category, by name otherwise."""
 
     attribute: Attribute
     values: tuple[str, ...]
@@ -172,7 +172,7 @@ class CategoryCoding:
 
     @property
     def n_codes(self) -> int:
-        """Missing included where it occurred at fit."""
+        """The number of codes, including missing if it occurred at fit."""
         return self.n_values + (self.missing > 0)
 
     def encode(self, series: nw.Series[Any]) -> CodeArray:
@@ -187,19 +187,19 @@ Coding = NumberCoding | CategoryCoding
 
 
 def usual_code(coding: Coding) -> int:
-    """Where a value never seen at fit counts: the most frequent category, the median number."""
+    """The code for a value that did not occur at fit: the most frequent category or the median number."""
     if isinstance(coding, CategoryCoding):
         return int(np.argmax(coding.counts))
     return weighted_median(coding.counts)
 
 
 def missing_code(coding: Coding) -> int:
-    """The code of a missing value: the last one, or the usual code where none was missing at fit."""
+    """The code of a missing value: the last one, or the usual code if none was missing at fit."""
     return coding.n_values if coding.missing else usual_code(coding)
 
 
 def all_counts(coding: Coding) -> Weights:
-    """How often each code occurred, missing last where it occurs."""
+    """The count of each code, including missing (last) if it occurs."""
     return np.append(coding.counts, coding.missing) if coding.missing else coding.counts
 
 
@@ -218,7 +218,7 @@ def weighted_median(counts: Weights) -> int:
 
 @dataclass(frozen=True)
 class Coder:
-    """How a table's features become codes.
+    """The codings of a table's features.
 
     Examples
     --------
@@ -235,7 +235,7 @@ class Coder:
 
     @classmethod
     def fit(cls, X: Any, schema: Schema, weights: Weights | None = None) -> "Coder":
-        """Learn the codes of the schema's features; `weights` are how many records each row stands for."""
+        """Learn the codes of the schema's features; `weights`: the number of records that each row represents."""
         frame = as_frame(X, schema.features)
         if len(frame) == 0:
             raise DataError("The data has no rows.")
@@ -249,11 +249,11 @@ class Coder:
 
     @property
     def sizes(self) -> list[int]:
-        """How many codes each attribute has, missing included where it occurs."""
+        """The number of codes of each attribute, including missing if it occurs."""
         return [coding.n_codes for coding in self.codings]
 
     def encode(self, X: Any) -> CodeArray:
-        """The codes of X, one row per record; a value never seen at fit takes the usual code."""
+        """Return the codes of X, one row per record; a value that did not occur at fit gets the usual code."""
         frame = as_frame(X, self.names)
         codes = np.empty((len(frame), len(self.codings)), dtype=np.uint16)
         for j, coding in enumerate(self.codings):
@@ -273,7 +273,7 @@ def _fit_one(attribute: Attribute, series: nw.Series[Any], weights: Weights | No
 
 
 def no_value(attribute: Attribute) -> DataError:
-    """The complaint about a column in which everything is missing."""
+    """The error for a column with only missing values."""
     return DataError(f"The column {attribute.name!r} holds no value at all in these rows; leave it out.")
 
 
@@ -322,23 +322,23 @@ def _between(attribute: Attribute, low: Floats, high: Floats) -> Floats:
 def _typical(
     attribute: Attribute, distinct: Floats, counts: Weights, middle: npt.NDArray[np.int64], edges: Floats
 ) -> Floats:
-    """Each code's median; where few records have just that value, a plain number beside it, so that none is told."""
+    """Return each code's median, or a short number next to it if few records have the median, to protect them."""
     medians = distinct[middle]
     if len(distinct) == 1:
         return medians
-    # Room on both sides: to the neighbouring values, to the code's own edges, and never beyond the outermost values.
+    # The number must lie between the neighbouring values, within the code's edges and the outermost values.
     low = np.maximum(distinct[np.maximum(middle - 1, 0)], np.append(-np.inf, edges))
     high = np.minimum(distinct[np.minimum(middle + 1, len(distinct) - 1)], np.append(edges, np.inf))
-    beside = _between(attribute, low, high)
+    nearby = _between(attribute, low, high)
     unit = {"integer": 1, "date": 86_400}.get(attribute.storage)
-    usable = (counts[middle] < FEW) & (beside > low) & (beside < high)
+    usable = (counts[middle] < FEW) & (nearby > low) & (nearby < high)
     if unit is not None:
-        usable &= beside % unit == 0
-    return np.where(usable, beside, medians)
+        usable &= nearby % unit == 0
+    return np.where(usable, nearby, medians)
 
 
 def equal_starts(counts: Weights, groups: int) -> Mask:
-    """Where a new group begins: at every distinct value, or where these are too many at every 1/groups of the records.
+    """Mark where groups begin: at every distinct value, or, if there are too many, at each 1/groups of the records.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def equal_starts(counts: Weights, groups: int) -> Mask:
 
 
 def category_coding(attribute: Attribute, words: Sequence[str], counts: Weights, missing: int) -> CategoryCoding:
-    """A category coded by the texts that occur and how many records have each."""
+    """Code a category, given its texts and their counts."""
     values = values_in_order(attribute, words)
     if len(values) > MAX_CATEGORIES:
         raise too_many_categories(attribute, len(values))
@@ -364,7 +364,7 @@ def category_coding(attribute: Attribute, words: Sequence[str], counts: Weights,
 
 
 def too_many_categories(attribute: Attribute, found: int) -> DataError:
-    """The complaint about a category with more values than a coding can hold."""
+    """The error for a category with more values than a coding can hold."""
     return DataError(
         f"The column {attribute.name!r} has {found:,} different categories, more than {MAX_CATEGORIES:,}; "
         "declare it an identifier or a number, or group its values first."
@@ -372,9 +372,9 @@ def too_many_categories(attribute: Attribute, found: int) -> DataError:
 
 
 def values_in_order(attribute: Attribute, words: Sequence[str]) -> list[str]:
-    """A category's values: its domain, else numbers by size and other texts by name.
+    """Return a category's values in order: its domain, or else numbers by size and other texts by name.
 
-    An ordered attribute of texts must say its order itself, by its domain.
+    An ordered attribute of texts must have a domain.
 
     Examples
     --------
@@ -409,16 +409,16 @@ def _counts(codes: npt.NDArray[np.int64], size: int, weights: Weights | None) ->
     return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
 
 
-# Rows that are equal: the one place where records are grouped by their codes.
+# Groups of rows with equal codes
 
 _FEW_CODES = 4096
-_MOST_PLACES = 4  # for each row, of a table of all combinations
+_MOST_PLACES = 4  # cells per row in a table of all combinations
 
 
 def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """A number per row such that two rows share it exactly when all their codes are equal.
+    """Number the rows so that two rows have the same number exactly if all their codes are equal.
 
-    The numbers run from 0 without gaps, in the order of the codes.
+    The numbers start at 0, without gaps, in the order of the codes.
 
     Examples
     --------
@@ -430,17 +430,17 @@ def group_rows(codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     key, size = _keys(codes.T if len(codes) else (), len(codes))
     if size > _MOST_PLACES * len(key):
         return np.unique(key, return_inverse=True)[1]
-    there = np.zeros(size, dtype=bool)  # a table of all combinations takes no sorting
+    there = np.zeros(size, dtype=bool)  # a table of all combinations avoids sorting
     there[key] = True
     return (np.cumsum(there) - 1)[key]
 
 
 def _keys(columns: Iterable[npt.NDArray[Any]], n: int, *, ordered: bool = True) -> tuple[npt.NDArray[np.int64], int]:
-    """A number per row, equal where all codes are and `ordered` as they are, and a limit that all lie below."""
+    """Number the rows, equal if all codes are equal, and in their order if `ordered`; also return an upper limit."""
     key, size = np.zeros(n, dtype=np.int64), 1
     for codes in columns:
         column, width = _narrow(codes)
-        if size * width >= 2**62:  # hashing takes less than sorting, where the order does not matter
+        if size * width >= 2**62:  # hashing is faster if order does not matter
             key = np.unique(key, return_inverse=True)[1] if ordered else pd.factorize(key)[0].astype(np.int64)
             size = int(key.max()) + 1
         key, size = key * width + column, size * width
@@ -448,7 +448,7 @@ def _keys(columns: Iterable[npt.NDArray[Any]], n: int, *, ordered: bool = True) 
 
 
 def first_rows(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The first row of each group, for groups as `group_rows` numbers them.
+    """Return the first row of each group, for the numbers of `group_rows`.
 
     Examples
     --------
@@ -458,12 +458,12 @@ def first_rows(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     [1, 0]
     """
     first = np.zeros(int(groups.max()) + 1 if len(groups) else 0, dtype=np.int64)
-    first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)  # the last assignment, the first row, stays
+    first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)  # the last assignment wins: the first row
     return first
 
 
 def _narrow(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
-    """Numbers from 0 in the order of the codes, and how many there may be; sorted only where the codes spread wide."""
+    """Number the codes from 0 in their order, and return a limit; sort them only if their range is wide."""
     low, high = int(column.min()), int(column.max())
     if high - low < _FEW_CODES:
         return np.asarray(column, dtype=np.int64) - low, high - low + 1
@@ -472,7 +472,7 @@ def _narrow(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
 
 
 def sizes_of(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
-    """How many records each group of equal rows holds, for codes that come column by column.
+    """Count the records in each group of equal rows; `columns`: the codes, column by column.
 
     Examples
     --------

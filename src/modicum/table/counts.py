@@ -1,8 +1,7 @@
-"""Counting: how often each value of each attribute occurs together with each label and each personal value.
+"""Count how often each value of each attribute occurs together with each label and each personal value.
 
-A tree needs nothing else of its data. `CountSource` is that need as an interface: the histograms of a node's children.
-`RowCounts` answers it from rows in memory; an engine answers it by running the same kernel where its rows are, and only
-counts travel.
+A tree needs only these counts. `CountSource` is the interface: the histograms of a node's children. `RowCounts` counts
+rows in memory; an engine runs the same kernel where its rows are and returns only counts.
 """
 
 from collections.abc import Sequence
@@ -21,10 +20,10 @@ Histogram = npt.NDArray[Any]  # (split values, target values), integers
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each attribute's values stand in a histogram.
+    """The position of each attribute's values in a histogram.
 
-    Rows are the values of the attributes that may be split (`splits`, columns of the coded table), one block after
-    another. Columns are the values of the targets: the personal attributes and, last, the label.
+    Rows are the values of the attributes that may be split (`splits`, columns of the coded table), in blocks. Columns
+    are the values of the targets: the personal attributes and, last, the label.
     """
 
     splits: tuple[int, ...]
@@ -46,7 +45,7 @@ class Layout:
 
     @property
     def label_start(self) -> int:
-        """The first of the label's columns, which reach to the end."""
+        """The first column of the label, whose columns are the last ones."""
         return int(self.target_starts[-1])
 
 
@@ -64,7 +63,7 @@ class NodeCounts:
 
 @dataclass(frozen=True)
 class NodeSplit:
-    """A node to be split: by which attribute (position in `Layout.splits`), and which of its values go left."""
+    """A split of a node: the attribute (position in `Layout.splits`), and which of its values go left."""
 
     node: int
     left_node: int
@@ -74,24 +73,24 @@ class NodeSplit:
 
 
 class CountSource(Protocol):
-    """What a tree asks of its data.
+    """The counts that a tree needs.
 
-    `batch` is how many splits the source likes to answer at once: 1 in memory, more where a pass over the data is
-    dear. The tree is the same whatever it is.
+    `batch` is the number of splits to request at once: 1 in memory, more if a pass over the data is expensive. It does
+    not change the tree.
     """
 
     layout: Layout
     batch: int
 
     def root(self) -> NodeCounts:
-        """The histogram of all records."""
+        """Return the histogram of all records."""
 
     def expand(self, splits: Sequence[NodeSplit]) -> list[tuple[NodeCounts, NodeCounts]]:
-        """The histograms of both children of each split."""
+        """Return the histograms of both children of each split."""
 
 
 class RowCounts:
-    """Counts from rows in memory: rows are moved so that a node's lie together, and siblings are subtracted.
+    """Count rows in memory: sort the rows by node, and get one child of each pair by subtraction.
 
     Parameters
     ----------
@@ -100,9 +99,9 @@ class RowCounts:
     layout : Layout
         Which columns are split and which are counted.
     weights : array of int, optional
-        How many records each row stands for.
+        How many records each row represents.
     keep_bytes : int
-        How much memory the histograms of open leaves may take; beyond it a leaf is recounted when it is split.
+        Memory for the histograms of open leaves; beyond it, a leaf is counted again when it is split.
     """
 
     batch = 1
@@ -120,7 +119,7 @@ class RowCounts:
         self._rows = np.arange(len(codes), dtype=np.uint32)
         self._spare = np.empty(len(codes), dtype=np.uint32)
         self._spans: dict[int, tuple[int, int]] = {0: (0, len(codes))}
-        self._kept: dict[int, Histogram] = {}
+        self._stored: dict[int, Histogram] = {}
         self._room = keep_bytes
         total = len(codes) if weights is None else int(weights.sum())
         self._dtype = count_type(total)
@@ -132,12 +131,12 @@ class RowCounts:
         return [self._expand(split) for split in splits]
 
     def rows_of(self, node: int) -> npt.NDArray[np.uint32]:
-        """The rows of a node that is not split yet."""
+        """The rows of a node that is not yet split."""
         low, high = self._spans[node]
         return self._rows[low:high]
 
     def codes_of(self, rows: npt.NDArray[np.uint32], attribute: int) -> npt.NDArray[np.uint16]:
-        """What these rows have in an attribute that may be split, by its position in `Layout.splits`."""
+        """The codes of these rows in an attribute, given by its position in `Layout.splits`."""
         return self._codes[rows, self.layout.splits[attribute]]
 
     def _expand(self, split: NodeSplit) -> tuple[NodeCounts, NodeCounts]:
@@ -145,14 +144,14 @@ class RowCounts:
         column = self.layout.splits[split.attribute]
         middle = int(partition_rows(self._codes, self._rows, self._spare, low, high, column, split.goes_left))
         self._spans[split.left_node], self._spans[split.right_node] = (low, middle), (middle, high)
-        parent = self._kept.pop(split.node, None)
+        parent = self._stored.pop(split.node, None)
         self._room += 0 if parent is None else parent.nbytes
         left_is_small = middle - low <= high - middle
         small, large = (split.left_node, split.right_node) if left_is_small else (split.right_node, split.left_node)
         small_counts = self._count(small)
         large_counts = self._count(large) if parent is None else np.subtract(parent, small_counts, out=parent)
-        found = {small: self._remember(small, small_counts), large: self._remember(large, large_counts)}
-        return found[split.left_node], found[split.right_node]
+        counts = {small: self._remember(small, small_counts), large: self._remember(large, large_counts)}
+        return counts[split.left_node], counts[split.right_node]
 
     def _count(self, node: int) -> Histogram:
         low, high = self._spans[node]
@@ -161,17 +160,17 @@ class RowCounts:
         return histogram
 
     def _remember(self, node: int, histogram: Histogram) -> NodeCounts:
-        """Keep a histogram for the subtraction to come where counting again would cost more than it."""
+        """Store a histogram for a later subtraction if counting again would cost more."""
         low, high = self._spans[node]
         recount = (high - low) * len(self.layout.splits) * len(self.layout.targets)
         if recount > histogram.size and histogram.nbytes <= self._room:
-            self._kept[node] = histogram
+            self._stored[node] = histogram
             self._room -= histogram.nbytes
         return NodeCounts(node, histogram)
 
 
 def count_type(records: int) -> npt.DTypeLike:
-    """The integers that hold so many records: the same in every source, so that every tree rounds alike.
+    """The integer type for this many records, the same in every source, so that every tree rounds in the same way.
 
     Examples
     --------
@@ -189,7 +188,7 @@ def add_rows(
     histogram: Histogram,
     weights: Ints | None = None,
 ) -> None:
-    """Add these rows of a coded table to a histogram, each as often as its weight says.
+    """Add these rows of a coded table to a histogram, each multiplied by its weight.
 
     Examples
     --------
@@ -217,9 +216,9 @@ def add_rows(
 def count_rows(  # type: ignore[no-untyped-def]
     codes, rows, weights, splits, split_starts, targets, target_starts, histogram
 ) -> None:
-    """Add the rows' (split value, target value) pairs to the histogram; no weights means one record a row.
+    """Add the rows' (split value, target value) pairs to the histogram; empty weights mean one record per row.
 
-    Positions are unsigned: numba then knows that no index counts from the end, and leaves the check out.
+    Positions are unsigned, so numba needs no check for negative indices.
     """
     n_splits, n_targets = len(splits), len(targets)
     flat, width = histogram.reshape(-1), np.uint64(histogram.shape[1])
@@ -237,15 +236,15 @@ def count_rows(  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def partition_rows(codes, rows, spare, low, high, column, goes_left):  # type: ignore[no-untyped-def]
-    """Order rows[low:high] so that those that go left come first, both sides in their old order; where they meet."""
-    middle, kept = low, 0
+    """Move the rows of rows[low:high] that go left to the front, keeping the order; return where the others start."""
+    middle, n_right = low, 0
     for i in range(low, high):
         r = rows[i]
         if goes_left[codes[r, column]]:
             rows[middle] = r
             middle += 1
         else:
-            spare[kept] = r
-            kept += 1
-    rows[middle:high] = spare[:kept]
+            spare[n_right] = r
+            n_right += 1
+    rows[middle:high] = spare[:n_right]
     return middle

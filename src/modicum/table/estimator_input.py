@@ -1,4 +1,4 @@
-"""What every estimator does first: X as a frame, its schema, what is personal, whose a row is and what it counts."""
+"""The input of estimators: X as a frame, its schema, personal attributes, persons and weights."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ from modicum.table.schema import Schema, require_schema
 
 
 def frame_of(estimator: Any, X: Any) -> nw.DataFrame[Any]:
-    """X as a frame, an array under the names of the estimator's schema; scikit-learn's own checks are made."""
-    from sklearn.utils.validation import validate_data  # deferred: it takes long to import
+    """Convert X to a frame and run scikit-learn's checks; an array gets the names in the estimator's schema."""
+    from sklearn.utils.validation import validate_data  # deferred: a slow import
 
     if not is_array(X):
         frame = as_frame(X)
@@ -32,8 +32,8 @@ def frame_of(estimator: Any, X: Any) -> nw.DataFrame[Any]:
 
 
 def new_records(estimator: Any, X: Any, columns: Sequence[str], needed: Sequence[str]) -> nw.DataFrame[Any]:
-    """Records to predict for as a frame: an array is as wide as at fit, a frame has at least the columns needed."""
-    from sklearn.utils.validation import validate_data  # deferred: it takes long to import
+    """Convert records to predict to a frame; an array must be as wide as at fit, a frame needs the `needed` columns."""
+    from sklearn.utils.validation import validate_data  # deferred: a slow import
 
     if is_array(X):
         _check_table(X)
@@ -46,17 +46,17 @@ def new_records(estimator: Any, X: Any, columns: Sequence[str], needed: Sequence
 
 
 def _check_table(X: Any) -> None:
-    """Refuse what has no rows and columns: scikit-learn's own messages show the values."""
+    """Raise a `DataError` unless X is 2D; scikit-learn's own messages would show values."""
     try:
         dimensions = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
     except ValueError:
-        raise DataError("The rows of X are not all of the same length.") from None
+        raise DataError("The rows of X must all have the same length.") from None
     if dimensions != 2:
         raise DataError("X must be a table (2D), not one record, one column or the labels. Reshape your data.")
 
 
 def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
-    """The estimator's schema, or what the data looks like, without the suggestions that `Schema.infer` makes."""
+    """Return the estimator's schema, or infer one without suggestions."""
     schema = estimator.schema
     if schema is None:
         if not frame.columns:
@@ -66,7 +66,7 @@ def schema_of(estimator: Any, frame: nw.DataFrame[Any]) -> Schema:
 
 
 def record_counts(sample_weight: Any, n: int) -> Weights | None:
-    """How many records each of n rows stands for, or None for one each.
+    """Check sample weights: the number of records that each of n rows represents, or None for one each.
 
     Examples
     --------
@@ -81,22 +81,22 @@ def record_counts(sample_weight: Any, n: int) -> Weights | None:
         raise DataError(f"sample_weight.shape == {weights.shape}, expected ({n},)!")
     is_number = weights.dtype.kind in "iufb"
     if not is_number or not np.isfinite(weights).all() or np.any(weights != np.floor(weights)) or np.any(weights < 0):
-        raise DataError("sample_weight must hold whole numbers: how many records each row stands for.")
+        raise DataError("sample_weight must hold whole numbers ≥ 0: how many records each row represents.")
     if not weights.any():
-        raise DataError("Every sample_weight is zero, so that no record counts.")
+        raise DataError("Every sample_weight is zero, so no record counts; give at least one a positive weight.")
     return weights.astype(np.int64)
 
 
-# What is personal and whose a row is: the schema's word, or the caller's where given.
+# Personal attributes and persons
 
 
 def as_names(given: Any) -> Any:
-    """A list of names from any iterable, which may be read but once; what is none stays as it is, to be refused."""
+    """Convert an iterable to a list; leave other types for the caller to reject."""
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
 
 
 def personal_attributes(schema: Schema, personal: Iterable[str] | None) -> list[str]:
-    """The attributes to judge: the named ones, or the schema's; a name that is not there is refused."""
+    """Return the named attributes, or the schema's personal ones; raise a `ParameterError` for unknown names."""
     if isinstance(personal, str) or (personal is not None and not isinstance(personal, Iterable)):
         raise ParameterError(f"The 'personal' parameter must be a list of names. Got {personal!r} instead.")
     named = schema.personal if personal is None else list(dict.fromkeys(map(str, personal)))
@@ -109,7 +109,7 @@ def personal_attributes(schema: Schema, personal: Iterable[str] | None) -> list[
 
 
 def attribute_weights(attributes: Sequence[str], weights: Mapping[str, float] | None) -> dict[str, float]:
-    """Each attribute's share in a mean; one that is not named counts 1.
+    """Return each attribute's share in a mean; the default weight is 1.
 
     Examples
     --------
@@ -124,22 +124,22 @@ def attribute_weights(attributes: Sequence[str], weights: Mapping[str, float] | 
     if unknown:
         raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which is not a personal attribute.")
     bad = [w for w in given.values() if isinstance(w, bool) or not isinstance(w, Real) or not 0 <= w < math.inf]
-    found = {name: 0.0 if bad else float(given.get(name, 1.0)) for name in attributes}
-    total = sum(found.values())
+    all_weights = {name: 0.0 if bad else float(given.get(name, 1.0)) for name in attributes}
+    total = sum(all_weights.values())
     if not total:
         raise ParameterError("The 'weights' parameter must hold numbers ≥ 0, at least one of them above 0.")
-    return {name: weight / total for name, weight in found.items()}
+    return {name: weight / total for name, weight in all_weights.items()}
 
 
 def person_codes(schema: Schema, frame: Any) -> npt.NDArray[np.int64] | None:
-    """Which rows belong to one person, where the schema says so and the data has the column."""
+    """Number the persons of the rows; None if the schema names no person column or the data lacks it."""
     if schema.person is None or schema.person not in frame.columns:
         return None
     return unit_codes(frame[schema.person].to_numpy())
 
 
 def unit_codes(values: Any) -> npt.NDArray[np.int64]:
-    """A number per person from 0; a row that does not say whose it is stands for itself.
+    """Number the persons from 0; a row without an ID counts as one person.
 
     Examples
     --------
@@ -148,6 +148,6 @@ def unit_codes(values: Any) -> npt.NDArray[np.int64]:
     [0, 1, 2, 0, 3]
     """
     codes, people = pd.factorize(np.asarray(values, dtype=object))
-    nobody = codes < 0
-    own = np.where(nobody, len(people) + np.cumsum(nobody) - 1, codes)
-    return pd.factorize(own)[0].astype(np.int64)  # by first appearance, so that numbering once more changes nothing
+    no_id = codes < 0
+    units = np.where(no_id, len(people) + np.cumsum(no_id) - 1, codes)
+    return pd.factorize(units)[0].astype(np.int64)  # by first appearance, so numbering again changes nothing

@@ -1,8 +1,8 @@
-"""Tables in files, read and written by DuckDB.
+"""Read and write table files with DuckDB.
 
-A CSV file has no types. `read_table` finds those that fit every row: whole numbers, decimals, `true` and `false`, ISO
-dates; everything else is text, as it stands. `scan_table` takes the types from a schema, which an artifact carries: the
-same text then means the same value in every file.
+A CSV file has no types. `read_table` finds the types that fit every row: whole numbers, decimals, `true` and `false`,
+ISO dates; everything else stays text. `scan_table` takes the types from a schema, such as an artifact's, so the same
+text means the same value in every file.
 """
 
 import glob
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
-    """'csv' or 'parquet', by the file's ending; a trailing .gz is passed over."""
+    """Return 'csv' or 'parquet' by the file's ending; ignore a trailing .gz."""
     name = os.fspath(path).lower().removesuffix(".gz")
     if name.endswith(PARQUET):
         return "parquet"
@@ -43,7 +43,7 @@ def file_format(path: str | os.PathLike[str]) -> str:
 def read_table(
     path: str | os.PathLike[str], *, missing: Sequence[str] = (), schema: Schema | None = None
 ) -> pd.DataFrame:
-    """A whole CSV or Parquet file, typed by the schema where one is given; texts in `missing` count as missing."""
+    """Read a CSV or Parquet file, with the schema's types if given; texts in `missing` count as missing."""
     with open_connection() as connection:
         if schema is not None:
             relation = scan_table(connection, path, schema, missing=missing)
@@ -63,13 +63,13 @@ def scan_table(
     missing: Sequence[str] = (),
     only: Collection[str] | None = None,
 ) -> "duckdb.DuckDBPyRelation":
-    """A file as a lazy relation; the columns of a CSV that the schema knows, or `only` these, get its types."""
+    """Open a file as a lazy relation; a CSV's columns in the schema, or only those in `only`, get its types."""
     markers = [*schema.missing, *missing]
     relation = reading(path, lambda: _relation(connection, path, () if only is not None else markers, typed=False))
     if file_format(path) == "parquet":
         return relation
     known = {a.name: a for a in schema if only is None or a.name in only}
-    if only is not None and markers:  # in other columns the text stays what it is
+    if only is not None and markers:  # other columns stay unchanged
         texts = ", ".join(map(quote_text, markers))
         marked = [
             f"CASE WHEN {quote_name(n)} NOT IN ({texts}) THEN {quote_name(n)} END AS {quote_name(n)}"
@@ -85,12 +85,12 @@ def scan_table(
 def scan_typed(
     connection: "duckdb.DuckDBPyConnection", path: str | os.PathLike[str], missing: Sequence[str] = ()
 ) -> "duckdb.DuckDBPyRelation":
-    """A file as a lazy relation with the types that fit every row."""
+    """Open a file as a lazy relation, with the types that fit every row."""
     return reading(path, lambda: _relation(connection, path, missing, typed=True))
 
 
 def convert_text_columns(relation: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
-    """A CSV's relation whose text columns are booleans or dates where all of their text is, as `read_table` has it."""
+    """Convert text columns of a CSV's relation to booleans or dates if all their values are, as `read_table` does."""
     texts = [name for name, kind in zip(relation.columns, relation.types, strict=True) if str(kind) == "VARCHAR"]
     if not texts:
         return relation
@@ -120,7 +120,7 @@ def _is_moment(name: str) -> str:
 
 
 def _moment(name: str) -> str:
-    """SQL for a point in time; DuckDB wants a colon within an offset."""
+    """SQL for a timestamp; DuckDB needs a colon in the offset."""
     with_colon = f"regexp_replace({quote_name(name)}, '([+-][0-9][0-9])([0-9][0-9])$', '\\1:\\2')"
     return f"TRY_CAST({with_colon} AS TIMESTAMP WITH TIME ZONE)"
 
@@ -135,7 +135,7 @@ def write_table(result: "duckdb.DuckDBPyRelation", path: str | os.PathLike[str])
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
-    """Write a pandas or polars frame to a CSV or Parquet file, whole or not at all."""
+    """Write a pandas or polars frame to a CSV or Parquet file, completely or not at all."""
     file_format(path)
     table = as_frame(frame).to_pandas()
     with open_connection() as connection, replacing(path) as temporary:
@@ -148,7 +148,7 @@ def read_typed(
     attributes: Sequence[Attribute],
     read: Callable[[], Result],
 ) -> Result:
-    """Run what reads a typed source; text where a number or date should be is a complaint about that column."""
+    """Run `read` on a typed source; if a column holds text instead of numbers or dates, name it in the error."""
     try:
         return reading(path, read)
     except DataError:
@@ -160,7 +160,7 @@ def read_typed(
 
 
 def _unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribute]) -> Attribute | None:
-    """The first of the attributes whose column holds text where a number or date should be."""
+    """The first attribute whose column holds text instead of numbers or dates."""
     import duckdb
 
     for attribute in attributes:
@@ -170,13 +170,13 @@ def _unreadable(source: "duckdb.DuckDBPyRelation", attributes: Sequence[Attribut
             except duckdb.ConversionException:
                 return attribute
             except duckdb.Error:
-                return None  # the file itself is at fault
+                return None  # the file itself is faulty
     return None
 
 
 @contextmanager
 def open_connection() -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A DuckDB connection of its own, in memory, in UTC, without a progress bar."""
+    """A new DuckDB connection in memory, in UTC, without a progress bar."""
     import duckdb
 
     connection = duckdb.connect()
@@ -189,7 +189,7 @@ def open_connection() -> Iterator["duckdb.DuckDBPyConnection"]:
 
 
 def reading(path: str | os.PathLike[str], read: Callable[[], Result]) -> Result:
-    """Run what reads the file; DuckDB's own messages may quote the data, so they are not passed on."""
+    """Run `read` on a file; replace DuckDB's error messages, which may quote the data."""
     import duckdb
 
     name = repr(os.fspath(path))
@@ -197,7 +197,7 @@ def reading(path: str | os.PathLike[str], read: Callable[[], Result]) -> Result:
         return read()
     except duckdb.Error as error:
         own = re.search(r"modicum\.errors\.DataError: (.+)", str(error))
-        if own:  # said by ourselves, in a query
+        if own:  # raised by modicum in a query
             raise DataError(own.group(1)) from None
         if re.search("invalid unicode|not utf-8 encoded|invalid utf", str(error), flags=re.IGNORECASE):
             raise DataError(f"The file {name} is not UTF-8 text; convert it to UTF-8 first.") from None
@@ -207,17 +207,17 @@ def reading(path: str | os.PathLike[str], read: Callable[[], Result]) -> Result:
         where = f"line {line.group(1)} does" if line else "its lines do"
         raise DataError(
             f"The file {name} cannot be read as CSV: {where} not have the fields that the header names, or a quote is "
-            "left open."
+            "not closed."
         ) from None
 
 
 def scan_parquet(
     connection: "duckdb.DuckDBPyConnection", files: Sequence[str], hive_partitioning: bool = False
 ) -> "duckdb.DuckDBPyRelation":
-    """Open Parquet files by their names, as one table; folder columns are kept as text.
+    """Open Parquet files by name as one table; folder columns stay text.
 
-    Most writers leave NaN out of a file's smallest and largest value. Unless it is told otherwise, DuckDB takes from
-    these that the file has no NaN, and answers `isnan` with false for every row.
+    Most writers ignore NaN in a file's minimum and maximum. Without `can_have_nan`, DuckDB concludes from these that
+    the file has no NaN, and `isnan` is false for every row.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def scan_parquet(
     ...     scan_parquet(duckdb.connect(), [file]).filter("isnan(pay)").fetchall()
     [(nan,)]
     """
-    names = ", ".join(quote_text(glob.escape(file)) for file in files)  # two relations with parameters cannot be joined
+    names = ", ".join(quote_text(glob.escape(file)) for file in files)  # relations with parameters cannot be joined
     hive = f"hive_partitioning={hive_partitioning}, hive_types_autocast=false"
     return connection.sql(f"SELECT * FROM read_parquet([{names}], can_have_nan=true, {hive})")
 
@@ -255,7 +255,7 @@ def _relation(
         hive_partitioning=False,
         auto_type_candidates=["BIGINT", "DOUBLE", "VARCHAR"],
     )
-    if len(found.columns) == 1 and re.search("[,;\t]", found.columns[0]):  # DuckDB gave up on the fields
+    if len(found.columns) == 1 and re.search("[,;\t]", found.columns[0]):  # DuckDB found no consistent fields
         raise DataError(
             f"The file {name!r} cannot be read as CSV: not every line has the fields that the header names."
         )
@@ -263,7 +263,7 @@ def _relation(
 
 
 def _check_header(connection: "duckdb.DuckDBPyConnection", pattern: str) -> None:
-    """DuckDB would rename a repeated column; a person should hear of it."""
+    """Raise a `DataError` if a column is repeated; DuckDB would rename it silently."""
     rows: Any = (
         connection.read_csv(pattern, header=False, all_varchar=True, hive_partitioning=False).limit(1).fetchall()
     )
@@ -278,7 +278,7 @@ def _check_header(connection: "duckdb.DuckDBPyConnection", pattern: str) -> None
 
 
 def _convert_text(column: pd.Series) -> pd.Series:
-    """Text that is all `true`/`false` as booleans, all ISO dates as dates, anything else as it is."""
+    """Convert a text column to booleans or dates if all its values are; leave others unchanged."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column
     words = set(column.dropna().unique().tolist())
@@ -291,7 +291,7 @@ def _convert_text(column: pd.Series) -> pd.Series:
 
 
 def quote_name(name: str) -> str:
-    """A column's name as SQL, whatever characters it holds.
+    """Quote a column name for SQL; it may hold any characters.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def quote_name(name: str) -> str:
 
 
 def quote_text(text: str) -> str:
-    """A text as SQL, whatever characters it holds but NUL.
+    """Quote a text for SQL; it may hold any characters except NUL.
 
     Examples
     --------
@@ -315,13 +315,13 @@ def quote_text(text: str) -> str:
 
 
 def normalize_column(name: str) -> str:
-    """SQL for a text column in Unicode normal form C; DuckDB's function would cut a text at a NUL."""
+    """SQL for a text column in Unicode normal form C. Texts with a NUL stay unchanged: DuckDB would cut them there."""
     column = quote_name(name)
     return f"CASE WHEN contains({column}, chr(0)) THEN {column} ELSE nfc_normalize({column}) END"
 
 
 def _build_cast(attribute: Attribute) -> str:
-    """SQL that gives a CSV text the value it has in the artifact: a number, a date, or canonical text."""
+    """SQL that converts CSV text to a number, a date or canonical text, as in the artifact."""
     column = quote_name(attribute.name)
     if attribute.kind == "number":
         return f"CAST({column} AS DOUBLE)"

@@ -1,7 +1,7 @@
-"""Frames in, columns out: pandas, polars and numpy behind one small set of functions, checked against a schema.
+"""Read columns from pandas, polars, Arrow and numpy, and check them against a schema.
 
-A column reaches the rest of the library in one of two forms: `numbers` (float64, NaN for missing) or `texts` (integer
-codes into a list of canonical texts, -1 for missing).
+A column has one of two forms in the rest of the library: `numbers` (float64, NaN for missing) or `texts` (integer codes
+into a list of canonical texts, -1 for missing).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def is_lazy(X: Any) -> bool:
 
 
 def as_frame(X: Any, names: Sequence[str] | None = None) -> nw.DataFrame[Any]:
-    """X as an eager narwhals frame; only an array takes the given names, or x0, x1, …
+    """X as an eager narwhals frame; an array gets the given names, or x0, x1, …
 
     Examples
     --------
@@ -74,7 +74,7 @@ def _name_columns(X: pd.DataFrame) -> pd.DataFrame:
 
 
 def column(frame: nw.DataFrame[Any], name: str) -> nw.Series[Any]:
-    """One column by name, or a sentence that says it is not there."""
+    """Return a column by name; raise a `DataError` if there is none."""
     if name not in frame.columns:
         raise DataError(f"The column {name!r} is not in the data; it has {format_names(frame.columns, limit=8)}.")
     return frame[name]
@@ -84,7 +84,7 @@ Values = TypeVar("Values", nw.Series[Any], nw.Expr)
 
 
 def missing_mask(values: Values, dtype: Any) -> Values:
-    """Which values of a column, or of an engine's expression with this type, are missing; NaN is.
+    """Mark the missing values (NaN included) of a column or an engine's expression of this type.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def missing_mask(values: Values, dtype: Any) -> Values:
 
 
 def missing_values(series: nw.Series[Any]) -> int:
-    """How many values are missing; NaN is, in every library.
+    """Count the missing values; NaN is missing in every library.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def missing_values(series: nw.Series[Any]) -> int:
 
 
 def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
-    """A column as codes into its distinct canonical texts (in order of first appearance); -1 is missing.
+    """Code a column by its distinct canonical texts, in order of first appearance; -1 is missing.
 
     Examples
     --------
@@ -125,18 +125,18 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     if is_arrow(native):
         return _words(*_arrow_distinct(native, str(series.name)))
     if series.dtype.is_integer() and series.null_count():
-        # With nulls numpy would make floats of them, which are not exact beyond 2**53.
+        # With nulls, numpy would convert them to floats, which are not exact beyond 2**53.
         present = ~series.is_null().to_numpy()
         codes = np.full(len(series), -1, dtype=np.int64)
         codes[present], words = texts(series.drop_nulls())
         return codes, words
     if isinstance(native, pd.Series) and isinstance(native.dtype, pd.StringDtype):
-        return _words(*pd.factorize(native))  # without an object for every row
+        return _words(*pd.factorize(native))  # avoids one object per row
     values = series.to_numpy()
-    if values.dtype.kind in "UT":  # numpy's own text types drop a NUL at the end
+    if values.dtype.kind in "UT":  # numpy text drops a NUL at the end
         values = np.array(series.to_list(), dtype=object)
     if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True).startswith("mixed"):
-        # A mixed column may hold 1 and True, which hash alike but are different texts.
+        # A mixed column may hold 1 and True, which have equal hashes but different texts.
         if any(isinstance(value, list | dict | set | tuple | np.ndarray) for value in values):
             raise no_categories(series.name)
         values = np.array([None if _is_missing(value) else canonical(value) for value in values], dtype=object)
@@ -146,7 +146,7 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
 
 
 def _words(first: npt.NDArray[Any], distinct: Any) -> tuple[Codes, list[str]]:
-    """Codes into the canonical texts of these values, some of which may be the same text or missing (NaN)."""
+    """Code these values by their canonical texts; several may have the same text, or be missing (NaN)."""
     if getattr(distinct.dtype, "kind", "O") == "M":
         distinct = distinct.astype("datetime64[us]")
     words = [None if _is_missing(value) else canonical(value) for value in distinct]
@@ -167,7 +167,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def numbers(series: nw.Series[Any], attribute: Attribute) -> Floats:
-    """A column of numbers or dates as float64; NaN is missing; text that is no number is an error."""
+    """Read a column of numbers or dates as float64; NaN is missing. Raise a `DataError` for unreadable values."""
     values, unreadable = readable_numbers(series, attribute)
     if unreadable:
         raise not_readable(attribute, unreadable)
@@ -175,7 +175,7 @@ def numbers(series: nw.Series[Any], attribute: Attribute) -> Floats:
 
 
 def readable_numbers(series: nw.Series[Any], attribute: Attribute) -> tuple[Floats, int]:
-    """A column of numbers or dates as float64, and how many of its values cannot be read as one (NaN, like missing).
+    """Read a column of numbers or dates as float64; also count the unreadable values, which become NaN.
 
     Examples
     --------
@@ -188,16 +188,16 @@ def readable_numbers(series: nw.Series[Any], attribute: Attribute) -> tuple[Floa
     """
     native = series.to_native()
     if is_arrow(native) and not _is_plain(native.type):
-        # Whatever numpy would make objects of is read once per distinct value.
+        # numpy would create one object per row, so each distinct value is read once.
         codes, distinct = _arrow_distinct(native, str(series.name))
-        found, failed = _numbers(distinct, attribute)
-        return np.append(found, np.nan)[codes], int(np.append(failed, False)[codes].sum())
-    found, failed = _numbers(series.to_numpy(), attribute)
-    return found, int(failed.sum())
+        values, failed = _numbers(distinct, attribute)
+        return np.append(values, np.nan)[codes], int(np.append(failed, False)[codes].sum())
+    values, failed = _numbers(series.to_numpy(), attribute)
+    return values, int(failed.sum())
 
 
 def place_numbers(values: Floats, edges: Floats, missing: int) -> Codes:
-    """The interval of each number, `edges[i-1] < x <= edges[i]`, and `missing` for NaN.
+    """Return each number's interval `edges[i-1] < x <= edges[i]`, and `missing` for NaN.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def place_numbers(values: Floats, edges: Floats, missing: int) -> Codes:
 
 
 def not_readable(attribute: Attribute, unreadable: int) -> DataError:
-    """The complaint about values that are no numbers or dates."""
+    """The error for values that are not numbers or dates."""
     kind = "date" if attribute.kind == "date" else "number"
     return DataError(
         f"The column {attribute.name!r} should hold a {kind}, but {unreadable:,} of its values cannot be read as one."
@@ -220,7 +220,7 @@ def not_readable(attribute: Attribute, unreadable: int) -> DataError:
 
 
 def _numbers(values: npt.NDArray[Any], attribute: Attribute) -> tuple[Floats, Mask]:
-    """The values as float64, and which of them are neither missing nor readable."""
+    """The values as float64, and a mask of those that are neither missing nor readable."""
     if attribute.kind == "date":
         return _date_numbers(values)
     if values.dtype.kind in "iufb":
@@ -241,12 +241,12 @@ def _date_numbers(values: npt.NDArray[Any]) -> tuple[Floats, Mask]:
 
 
 def is_arrow(native: Any) -> bool:
-    """Whether a column is Arrow's own, which pyarrow need not be loaded to know."""
+    """Whether a column is an Arrow array, without importing pyarrow."""
     return type(native).__module__.startswith("pyarrow.")
 
 
 def _is_plain(arrow_type: Any) -> bool:
-    """Whether numpy has the type, so that no value becomes an object."""
+    """Whether numpy has this type, so that values do not become objects."""
     types = require("pyarrow", "scale").types
     return bool(
         types.is_integer(arrow_type)
@@ -257,11 +257,11 @@ def _is_plain(arrow_type: Any) -> bool:
 
 
 def _arrow_distinct(native: Any, name: str) -> tuple[Codes, npt.NDArray[Any]]:
-    """Codes into an Arrow column's distinct values, -1 for null."""
+    """Code an Arrow column by its distinct values; -1 is null."""
     pyarrow = require("pyarrow", "scale")
     if pyarrow.types.is_nested(native.type):
         raise no_categories(name)
-    if pyarrow.types.is_dictionary(native.type):  # which may name values that nobody has
+    if pyarrow.types.is_dictionary(native.type):  # a dictionary may hold values that do not occur
         native = native.cast(native.type.value_type)
     encoded = native.dictionary_encode().combine_chunks()
     encoded = encoded if isinstance(encoded, pyarrow.Array) else pyarrow.concat_arrays(encoded.chunks)
@@ -273,12 +273,14 @@ def _arrow_distinct(native: Any, name: str) -> tuple[Codes, npt.NDArray[Any]]:
 
 
 def no_categories(name: str) -> DataError:
-    """The complaint about a column of lists, structures and the like."""
-    return DataError(f"The column {name!r} holds lists or the like, which are no categories.")
+    """The error for a column of lists, structs and the like."""
+    return DataError(
+        f"The column {name!r} holds lists or the like, which cannot be categories; turn them into single values."
+    )
 
 
 def same_kind(columns: Mapping[str, Any], like: Any) -> Any:
-    """The columns (arrays or pandas Categoricals) as a frame of the same library as `like`, its index kept."""
+    """Build a frame of the same library and index as `like` from columns (arrays or pandas Categoricals)."""
     if isinstance(like, pd.DataFrame) or is_array(like):
         index = like.index if isinstance(like, pd.DataFrame) else pd.RangeIndex(len(like))
         frame = pd.DataFrame(dict(columns), index=index)
@@ -296,11 +298,11 @@ def _plain(values: Any, name: str, backend: Any) -> nw.Series[Any]:
     return nw.new_series(name, values, backend=backend)
 
 
-# Where data and schema disagree: one sentence that names the column.
+# Check data against a schema; each error names the column.
 
 
 def check_schema(schema: Schema, X: Any) -> None:
-    """Raise a `SchemaError` for the first column of X that is missing or holds what the schema excludes."""
+    """Raise a `SchemaError` for the first column of X that is absent or does not fit the schema."""
     frame = as_frame(X)
     check_columns(schema, frame.columns)
     for attribute in schema:
@@ -309,14 +311,14 @@ def check_schema(schema: Schema, X: Any) -> None:
 
 
 def check_columns(schema: Schema, columns: Sequence[str]) -> None:
-    """Raise a `SchemaError` where a feature is not among the columns."""
+    """Raise a `SchemaError` if a feature is not among the columns."""
     absent = [name for name in schema.features if name not in columns]
     if absent:
         raise SchemaError(f"The schema names {format_names(absent)}, which the data does not have.")
 
 
 def check_values(attribute: Attribute, series: nw.Series[Any]) -> None:
-    """Raise a `SchemaError` where a column holds what its declared domain excludes."""
+    """Raise a `SchemaError` if a column holds values outside its declared domain."""
     if attribute.is_category:
         if attribute.domain is not None:
             check_words(attribute, texts(series)[1])
@@ -327,7 +329,7 @@ def check_values(attribute: Attribute, series: nw.Series[Any]) -> None:
 
 
 def check_words(attribute: Attribute, words: Iterable[str]) -> None:
-    """Raise where one of these categories is not in the declared domain."""
+    """Raise a `SchemaError` if one of these categories is not in the declared domain."""
     unknown = set(words) - {str(v) for v in attribute.domain or ()}
     if attribute.domain is not None and unknown:
         raise SchemaError(
@@ -336,6 +338,6 @@ def check_words(attribute: Attribute, words: Iterable[str]) -> None:
 
 
 def check_outside(attribute: Attribute, outside: int) -> None:
-    """Raise where so many values lie outside a declared domain, unless none does."""
+    """Raise a `SchemaError` if any values lie outside the declared domain. `outside`: their number."""
     if outside:
         raise SchemaError(f"The column {attribute.name!r} holds {outside:,} values outside its domain.")

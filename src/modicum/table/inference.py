@@ -1,7 +1,7 @@
-"""Kinds from data, and suggestions with reasons: what a person should look at before anything is decided.
+"""Infer kinds from data, and suggest what a person should check.
 
-Kinds are needed to go on, so they are set here from the dtype; roles never are. Everything that is only likely
-(an identifier, a special category, a code written as a number, a proxy) becomes a `Suggestion`.
+Kinds are set from the dtype, because everything else needs them; roles are never set. Anything that is only likely (an
+identifier, a special category, a code written as a number, a proxy) becomes a `Suggestion`.
 """
 
 import re
@@ -26,8 +26,8 @@ _KINDS: dict[Storage, Kind] = {
     "date": "date",
     "datetime": "date",
 }
-_SAMPLE = 20_000  # rows looked at for associations
-_PROXY = 0.5  # bias-corrected Cramér's V from which one attribute tells much about another
+_SAMPLE = 20_000  # rows used for associations
+_PROXY = 0.5  # bias-corrected Cramér's V from which one attribute is a possible proxy for another
 
 _IDENTIFIERS = "name surname firstname lastname email mail phone telephone mobile ssn passport iban address street ip \
 username login id uuid guid memberid customerid userid patientid licence license plate"
@@ -48,19 +48,19 @@ race language household children income salary"
 
 
 def infer_schema(X: Any) -> tuple[Schema, list[Suggestion]]:
-    """The kinds of X's columns, and what a person should consider about them."""
+    """Infer the kinds of X's columns, and suggest what a person should check."""
     frame = as_frame(X)
     if not frame.columns:
         raise DataError("The data has no columns.")
     attributes = [infer_attribute(frame[name]) for name in frame.columns]
-    found = [(a.name, *about) for a in attributes for about in _about(frame[a.name], a)]
-    found += _proxies(frame, attributes, {name for name, topic, _ in found if topic == "special category"})
-    suggestions = [Suggestion(attribute=name, topic=topic, reason=reason) for name, topic, reason in found]
+    topics = [(a.name, *topic) for a in attributes for topic in _list_topics(frame[a.name], a)]
+    topics += _proxies(frame, attributes, {name for name, topic, _ in topics if topic == "special category"})
+    suggestions = [Suggestion(attribute=name, topic=topic, reason=reason) for name, topic, reason in topics]
     return Schema(attributes=tuple(attributes)), suggestions
 
 
 def infer_attribute(series: nw.Series[Any]) -> Attribute:
-    """One column's kind, how it is written and, where its values have an order of their own, that order.
+    """Infer a column's kind, storage and, for an ordered categorical, its domain.
 
     Examples
     --------
@@ -78,12 +78,12 @@ def infer_attribute(series: nw.Series[Any]) -> Attribute:
 
 
 def make_attribute(name: str, storage: Storage) -> Attribute:
-    """A column whose values are written in this way."""
+    """Build an attribute of the kind that fits this storage."""
     return Attribute(name=name, kind=_KINDS[storage], storage=storage)
 
 
 def storage_of(series: nw.Series[Any]) -> Storage:
-    """How a column's values are written; floats that are all whole numbers count as integers.
+    """Return how a column's values are stored; floats that are all whole numbers count as integers.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _is_ordered_categorical(series: nw.Series[Any]) -> bool:
 
 
 def not_whole(values: Floats, unit: int = 1) -> int:
-    """How many finite values are no multiple of the unit.
+    """Count the finite values that are not multiples of the unit.
 
     Examples
     --------
@@ -133,8 +133,8 @@ def _object_storage(series: nw.Series[Any]) -> Storage:
     return storages.get(inferred, "text")
 
 
-def _about(series: nw.Series[Any], attribute: Attribute) -> Iterator[tuple[Topic, str]]:
-    """The topics to consider about one attribute, each with a reason."""
+def _list_topics(series: nw.Series[Any], attribute: Attribute) -> Iterator[tuple[Topic, str]]:
+    """Yield the topics to check for one attribute, each with a reason."""
     words = _words(attribute.name)
     n, distinct = len(series), int(series.n_unique())
     if words & set(_IDENTIFIERS.split()):
@@ -147,7 +147,7 @@ def _about(series: nw.Series[Any], attribute: Attribute) -> Iterator[tuple[Topic
             reason = f"may be a special category under GDPR Article 9 ({category}); is it needed at all?"
             yield "special category", reason
     if words & set(_QUASI.split()):
-        yield "quasi-identifier", "a common quasi-identifier: others may know it of a person"
+        yield "quasi-identifier", "a common quasi-identifier: others may know it about a person"
     if attribute.kind == "number" and attribute.storage == "integer" and _looks_like_code(series, distinct, n):
         yield "kind", "whole numbers that look like codes; if they are not amounts, declare it a category"
     if attribute.kind == "category" and attribute.storage == "text" and _mostly_numbers(series):
@@ -160,7 +160,7 @@ def _words(name: str) -> set[str]:
 
 
 def _looks_like_code(series: nw.Series[Any], distinct: int, n: int) -> bool:
-    """At most 20 values that count up from 0 or 1, or numbers from 100 on with gaps far wider than the usual one."""
+    """Whether there are at most 20 values, counting up from 0 or 1, or numbers from 100 on with some very wide gaps."""
     values = np.unique(series.to_numpy().astype(np.float64))
     values = values[np.isfinite(values)]
     if len(values) < 3 or n < 100:
@@ -180,7 +180,7 @@ def _mostly_numbers(series: nw.Series[Any]) -> bool:
 def _proxies(
     frame: nw.DataFrame[Any], attributes: list[Attribute], flagged: set[str]
 ) -> Iterator[tuple[str, Topic, str]]:
-    """Each attribute that tells much about a flagged one, the topic and the reason."""
+    """Yield each attribute that is strongly associated with a flagged one, with the topic and the reason."""
     if not flagged:
         return
     step = max(1, len(frame) // _SAMPLE)
@@ -189,7 +189,7 @@ def _proxies(
         for name in [a.name for a in attributes if a.name not in flagged]:
             strength = association(coarse[name], coarse[target])
             if strength >= _PROXY:
-                yield name, "proxy", f"tells much about {target!r} (Cramér's V {strength:.2f}): a proxy for it?"
+                yield name, "proxy", f"strongly associated with {target!r} (Cramér's V {strength:.2f}): a proxy for it?"
 
 
 def _coarse_codes(series: nw.Series[Any], attribute: Attribute) -> npt.NDArray[np.int64]:
@@ -202,7 +202,7 @@ def _coarse_codes(series: nw.Series[Any], attribute: Attribute) -> npt.NDArray[n
 
 
 def association(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> float:
-    """Bias-corrected Cramér's V of two coded columns (Bergsma 2013); 0 where one is constant or empty.
+    """Bias-corrected Cramér's V of two coded columns (Bergsma 2013); 0 if one is constant or empty.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Results and schemas as plain data."""
+"""Convert results and schemas to plain data."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NotRequired, TypedDict
 
 from modicum.table.values import plain
 
-LEFT_OUT = {"left_out": True}  # the metadata of a field that `to_dict` leaves out
+LEFT_OUT = {"left_out": True}  # metadata of a field that `to_dict` leaves out
 
 
 class PlainSchema(TypedDict):
@@ -19,7 +19,7 @@ class PlainSchema(TypedDict):
 class PlainResult:
     """Base of result dataclasses; `to_dict` leaves out fields marked `LEFT_OUT`.
 
-    `_properties` names the properties that it gives after the fields.
+    `_properties` names the properties to add after the fields.
 
     Examples
     --------
@@ -41,14 +41,14 @@ class PlainResult:
     _properties: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without any record; a number that does not exist is null.
+        """The result as plain data, without any record; NaN becomes None.
 
-        For the team: small counts are in it, which `md.report` leaves out.
+        For the team only: it contains small counts, which `md.report` leaves out.
         """
         return {name: _make_plain(part, f"{type(self).__name__}.{name}") for name, part in self._parts().items()}
 
     def _parts(self) -> dict[str, object]:
-        """Its fields and then its properties, by name."""
+        """The fields and then the properties, by name."""
         return {name: getattr(self, name) for name in (*_shown(self), *self._properties)}
 
 
@@ -57,9 +57,9 @@ def _shown(value: Any) -> list[str]:
 
 
 def _make_plain(value: object, field: str) -> object:
-    """The value of a field as plain data; refused where its type may hold records."""
+    """A field's value as plain data; raise a `TypeError` if its type may hold records."""
     is_own = isinstance(value, PlainResult) or type(value).__module__.startswith("modicum.")
-    if is_own and hasattr(value, "to_dict"):  # a frame has one, too
+    if is_own and hasattr(value, "to_dict"):  # frames also have `to_dict`
         return value.to_dict()
     if isinstance(value, Mapping):
         return {str(key): _make_plain(each, field) for key, each in value.items()}
@@ -67,7 +67,7 @@ def _make_plain(value: object, field: str) -> object:
         return [_make_plain(each, field) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {name: _make_plain(getattr(value, name), f"{type(value).__name__}.{name}") for name in _shown(value)}
-    found = plain(value)
-    if found is None or isinstance(found, str | int | float):
-        return found
+    converted = plain(value)
+    if converted is None or isinstance(converted, str | int | float):
+        return converted
     raise TypeError(f"{field} holds a {type(value).__name__}, which is not plain data: mark it LEFT_OUT.")

@@ -1,7 +1,7 @@
-"""What each column means: its kind, its roles, its domain.
+"""The meaning of each column: its kind, roles and domain.
 
-A `Schema` is data: it can be written by hand in YAML, inferred and then edited, and it travels inside every artifact,
-so that an artifact knows what is personal.
+A `Schema` can be written by hand in YAML, or inferred and then edited. Every artifact contains one, so it knows which
+attributes are personal.
 """
 
 import os
@@ -26,30 +26,30 @@ _NOT_COLLECTED_ROLES = {"label", "person", "identifier"}
 
 
 class Attribute(BaseModel):
-    """One column: how it is measured, what part it plays, and what may be done with it.
+    """One column: its kind, its roles, and whether it may be collected.
 
     Parameters
     ----------
     name : str
         The column's name.
     kind : "number", "ordered", "category" or "date"
-        `ordered` is a category whose values have an order (given by `domain`, else by number).
+        `ordered` is a category whose values have an order: that of `domain`, or else numeric.
     storage : str
-        How the values are written in the data: "text", "integer", "float", "boolean", "date" or "datetime".
+        How the values are stored in the data: "text", "integer", "float", "boolean", "date" or "datetime".
     roles : sequence of str
-        Any of "personal", "quasi-identifier", "sensitive"; or one of "label" (what is predicted), "person" (rows of one
-        person share it), "identifier" (dropped, never collected).
+        Any of "personal", "quasi-identifier", "sensitive"; or one of "label" (predicted), "person" (shared by the rows
+        of one person), "identifier" (dropped, never collected).
     domain : sequence, optional
         For numbers and dates the lowest and highest value; for categories all values.
     hierarchy : dict, optional
-        For categories: each value's ancestors, nearest first. A bucket that holds exactly one ancestor's values is
-        named after it.
+        For categories: each value's ancestors, nearest first. A bucket that holds exactly one ancestor's values gets
+        its name.
     locked : bool
-        Collect it as it is.
+        Always collect it in full detail.
     forbidden : bool
         Never collect it.
     question, help : str, optional
-        How a form asks for it, and what it says below the question; by default the name, and nothing.
+        A form's question for it (default: the name), and the text below the question (default: none).
 
     Examples
     --------
@@ -104,12 +104,12 @@ class Attribute(BaseModel):
 
     @property
     def is_identifying(self) -> bool:
-        """Whether its values stand for single people: an identifier, or a person's number."""
+        """Whether its values identify single people: the role is identifier or person."""
         return "identifier" in self.roles or "person" in self.roles
 
     @property
     def is_category(self) -> bool:
-        """Whether values are compared as text (`category` and `ordered`) rather than by size."""
+        """Whether values are compared as text (`category` and `ordered`), not by size."""
         return self.kind in ("category", "ordered")
 
     @property
@@ -119,12 +119,12 @@ class Attribute(BaseModel):
 
     @property
     def collectable(self) -> bool:
-        """Whether it may be an input of the prediction: not the label, a person's key or an identifier."""
+        """Whether it may be an input of the prediction: not the label, the person column or an identifier."""
         return not _NOT_COLLECTED_ROLES & set(self.roles)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The domain of a number or date as two floats; open where it is not declared."""
+        """The domain of a number or date as two floats; infinite if it is not declared."""
         if self.domain is None:
             return float("-inf"), float("inf")
         low, high = (seconds(v) if self.kind == "date" and isinstance(v, str) else float(v) for v in self.domain)
@@ -132,7 +132,7 @@ class Attribute(BaseModel):
 
 
 class Suggestion(BaseModel):
-    """Something `Schema.infer` noticed and leaves to a person: which attribute, what to consider, and why."""
+    """Something that `Schema.infer` noticed and a person should decide: the attribute, the topic and the reason."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -145,7 +145,7 @@ class Suggestion(BaseModel):
 
 
 class GivenRoles(TypedDict, total=False):
-    """Roles as a person gives them: names of columns, each for the whole role; None leaves a role as it is."""
+    """Roles that a caller sets: column names per role; None leaves a role unchanged."""
 
     label: str | None
     personal: Iterable[str] | None
@@ -158,8 +158,8 @@ class GivenRoles(TypedDict, total=False):
 class Schema(BaseModel):
     """The attributes of a table, in order.
 
-    Where no attribute is declared personal, all that may be collected are. `missing` are texts that mean missing in a
-    file, such as "?".
+    If no attribute is declared personal, all features are. `missing` are texts that mean missing in a file, such as
+    "?".
 
     Examples
     --------
@@ -204,7 +204,7 @@ class Schema(BaseModel):
         person: str | None = None,
         identifiers: Iterable[str] | None = None,
     ) -> "Schema":
-        """A schema for this table: kinds from the data, roles as named here, and `suggestions` for the rest."""
+        """Infer a schema: kinds from the data, roles from the parameters, `suggestions` for the rest."""
         from modicum.table.inference import infer_schema
 
         schema, suggestions = infer_schema(X)
@@ -220,7 +220,7 @@ class Schema(BaseModel):
         return schema
 
     def __eq__(self, other: object) -> bool:
-        # What `infer` noticed is no part of what the schema says.
+        # Suggestions are not part of the schema.
         return isinstance(other, Schema) and (self.attributes, self.missing) == (other.attributes, other.missing)
 
     def __hash__(self) -> int:
@@ -243,12 +243,12 @@ class Schema(BaseModel):
 
     @property
     def names(self) -> list[str]:
-        """All attributes' names, in order."""
+        """The names of all attributes, in order."""
         return [attribute.name for attribute in self.attributes]
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
-        """What `infer` noticed; a person decides. Not part of the schema's file."""
+        """What `infer` noticed and a person should decide. Not saved in the schema's file."""
         return self._suggestions
 
     @property
@@ -258,7 +258,7 @@ class Schema(BaseModel):
 
     @property
     def personal(self) -> list[str]:
-        """The personal attributes; all features where none is declared."""
+        """The personal attributes; all features if none is declared."""
         return self.with_role("personal") or self.features
 
     @property
@@ -285,7 +285,7 @@ class Schema(BaseModel):
         person: str | None = None,
         identifiers: Iterable[str] | None = None,
     ) -> "Schema":
-        """A copy in which each role that is given here is held by exactly the named attributes."""
+        """Return a copy in which exactly the named attributes have each given role."""
         named: dict[Role, Iterable[str] | None] = {
             "label": None if label is None else [label],
             "person": None if person is None else [person],
@@ -318,7 +318,7 @@ class Schema(BaseModel):
         return names
 
     def with_missing(self, texts: Iterable[str]) -> "Schema":
-        """A copy in which these texts, too, mean missing in a file."""
+        """Return a copy in which these texts also mean missing in a file."""
         copy = self.model_copy(update={"missing": tuple(dict.fromkeys([*self.missing, *texts]))})
         copy._suggestions = self._suggestions
         return copy
@@ -330,13 +330,13 @@ class Schema(BaseModel):
         missing: str | Iterable[str] = (),
         **roles: Unpack[GivenRoles],
     ) -> "Schema":
-        """Copy the schema with what a person declares: categories, texts that mean missing, and roles.
+        """Return a copy with declared categories, texts that mean missing, and roles.
 
         Parameters
         ----------
-        categories : names of columns of numbers that are codes, not amounts
-        missing : texts that, too, mean missing in a file
-        **roles : as for `with_roles`
+        categories : columns of numbers that are codes, not amounts
+        missing : further texts that mean missing in a file
+        **roles : as in `with_roles`
 
         Examples
         --------
@@ -346,20 +346,20 @@ class Schema(BaseModel):
         >>> schema["zip"].kind, schema.label, schema.missing
         ('category', 'ill', ('?',))
         """
-        found = self.with_missing([missing] if isinstance(missing, str) else missing)
+        schema = self.with_missing([missing] if isinstance(missing, str) else missing)
         for name in self._check_names(categories or (), "a category"):
-            found = found.replace(name, kind="category")
-        return found.with_roles(**roles)
+            schema = schema.replace(name, kind="category")
+        return schema.with_roles(**roles)
 
     def replace(self, name: str, **changes: Any) -> "Schema":
-        """A copy in which one attribute is changed, for example `replace("zip", kind="category")`."""
+        """Return a copy with one attribute changed, for example `replace("zip", kind="category")`."""
         changed = self[name].model_dump() | changes
         if "kind" in changes and "domain" not in changes:
             changed["domain"] = None
         return self._rebuilt(changed if a.name == name else a for a in self.attributes)
 
     def select(self, names: Sequence[str]) -> "Schema":
-        """A copy with only these attributes, in this order."""
+        """Return a copy with only these attributes, in this order."""
         return self._rebuilt(self[name] for name in names)
 
     def _rebuilt(self, attributes: Iterable[Attribute | dict[str, object]]) -> "Schema":
@@ -375,7 +375,7 @@ class Schema(BaseModel):
         check_schema(self, X)
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The schema as YAML text, written to `path` where one is given."""
+        """Return the schema as YAML text, and write it to `path` if given."""
         text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=1000)
         if path is not None:
             with replacing(path) as temporary:
@@ -383,7 +383,7 @@ class Schema(BaseModel):
         return text
 
     def to_dict(self) -> PlainSchema:
-        """The schema as plain data, what is as usual left out."""
+        """The schema as plain data, without default values."""
         attributes = [attribute.model_dump(mode="json", exclude_defaults=True) for attribute in self.attributes]
         return {"missing": list(self.missing), "attributes": attributes} if self.missing else {"attributes": attributes}
 
@@ -402,7 +402,7 @@ class Schema(BaseModel):
 
 
 def require_schema(given: Any) -> Schema:
-    """Refuse what is no schema.
+    """Return a `Schema`; raise a `ParameterError` for anything else.
 
     Examples
     --------
@@ -417,9 +417,9 @@ def require_schema(given: Any) -> Schema:
 
 
 def parse_schema(content: Any) -> Schema:
-    """A schema from plain data, with pydantic's complaints turned into one sentence."""
+    """Build a schema from plain data; turn pydantic's errors into one sentence."""
     if not isinstance(content, dict):
-        raise SchemaError("A schema is a mapping with the key 'attributes'.")
+        raise SchemaError("A schema must be a mapping with the key 'attributes'.")
     try:
         return Schema.model_validate(content)
     except ValidationError as error:
@@ -427,13 +427,13 @@ def parse_schema(content: Any) -> Schema:
 
 
 def first_complaint(error: ValidationError, content: Any) -> str:
-    """The first of pydantic's complaints as a sentence that names the attribute and the field.
+    """Describe pydantic's first error, naming the attribute and the field.
 
-    The values themselves are left out: they may be a person's.
+    It leaves out the values, which may be personal data.
     """
-    found = error.errors(include_input=False, include_url=False)[0]
+    first = error.errors(include_input=False, include_url=False)[0]
     where: list[str] = []
-    for step in found["loc"]:
+    for step in first["loc"]:
         try:
             content = content[step]
         except (KeyError, IndexError, TypeError):
@@ -442,6 +442,6 @@ def first_complaint(error: ValidationError, content: Any) -> str:
             where.append(f"attribute {content['name']!r}")
         else:
             where.append(f"entry {step + 1}" if isinstance(step, int) else f"field {step!r}")
-    message = found["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     return f"in {', '.join(where)}: {message}" if where else message

@@ -1,4 +1,4 @@
-"""Disjoint rows for each purpose: learn, choose, report ([Staab24 Appendix F]: 60%, 10%, 30%)."""
+"""Split rows into disjoint parts: to learn, to choose and to report ([Staab24 Appendix F]: 60%, 10%, 30%)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ TRAIN, VALIDATION, TEST = 0.6, 0.1, 0.3  # shares of the rows
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of the three parts; no row, and no person, is in two of them."""
+    """Row numbers of the three parts; no row and no person is in two of them."""
 
     train: Rows
     validation: Rows
@@ -36,9 +36,9 @@ def split_rows(
 ) -> Split:
     """Split rows into train, validation and test.
 
-    The test part is drawn first and purely at random, so that what is reported on it is an honest sample. From what is
-    left, one record of every class goes to train ([Staab24 Appendix F]: the tree needs each class at least once); the
-    rest is drawn at random. Rows that share a value of `persons` stay together.
+    The test part is drawn first and purely at random, so it is an honest sample. Of the other rows, one record of every
+    class goes to train ([Staab24 Appendix F]: the tree needs each class at least once); the rest is drawn at random.
+    Rows that share a value of `persons` stay together.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def split_rows(
     >>> len(parts.train), len(parts.validation), len(parts.test)
     (60, 10, 30)
     """
-    from sklearn.utils import check_random_state  # deferred: importing scikit-learn takes a second
+    from sklearn.utils import check_random_state  # deferred: a slow import
 
     labels = np.asarray(pd.factorize(np.asarray(y))[0])
     n = len(labels)
@@ -65,7 +65,7 @@ def split_rows(
     drawn = np.cumsum(sizes)
     n_test = int(np.searchsorted(drawn, round(test * n), side="right"))
     rest = order[n_test:]
-    is_class = labels.max() < MOST_CLASSES  # a number with more values is predicted by ranges, which hold many each
+    is_class = labels.max() < MOST_CLASSES  # a number with more values is predicted by ranges, each with many rows
     first = _one_per_class(units, labels, rest) if is_class else np.zeros(len(rest), dtype=bool)
     rest = np.concatenate([rest[first], rest[~first]])
     drawn = np.cumsum(np.bincount(units)[rest])
@@ -78,7 +78,7 @@ def split_rows(
 
 
 def check_split(split: Any, n: int, persons: Any | None = None) -> None:
-    """Refuse parts that share a row or a person, that are empty, or whose rows are not among the n.
+    """Raise a `ParameterError` if parts are empty, share a row or a person, or hold rows that are not among the n.
 
     Examples
     --------
@@ -92,20 +92,20 @@ def check_split(split: Any, n: int, persons: Any | None = None) -> None:
         )
     parts = {name: np.asarray(getattr(split, name)) for name in ("train", "validation", "test")}
     units = np.arange(n) if persons is None else _units(persons, n)
-    owner: dict[str, Rows] = {}
+    checked: dict[str, Rows] = {}
     for name, rows in parts.items():
         if rows.ndim != 1 or (len(rows) and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n)):
             raise ParameterError(f"The split's part {name!r} must hold row numbers from 0 to {n - 1:,}.")
         if not len(rows) and name != "validation":
             raise ParameterError(f"The split's part {name!r} is empty.")
-        own = np.unique(units[rows.astype(np.int64)])
-        if persons is None and len(own) < len(rows):
+        members = np.unique(units[rows.astype(np.int64)])
+        if persons is None and len(members) < len(rows):
             raise ParameterError(f"The split's part {name!r} holds a row twice.")
-        for other, theirs in owner.items():
-            if len(np.intersect1d(own, theirs, assume_unique=True)):
+        for other, others in checked.items():
+            if len(np.intersect1d(members, others, assume_unique=True)):
                 shared = "a row" if persons is None else "a person"
                 raise ParameterError(f"The split's parts {other!r} and {name!r} share {shared}.")
-        owner[name] = own
+        checked[name] = members
 
 
 def _units(persons: Any, n: int) -> Rows:
@@ -116,7 +116,7 @@ def _units(persons: Any, n: int) -> Rows:
 
 
 def _one_per_class(units: Rows, labels: Rows, rest: Rows) -> npt.NDArray[np.bool_]:
-    """Marks, among the units in `rest`, the first that holds each class."""
+    """Mark, among the units in `rest`, the first that holds each class."""
     rank = np.full(int(units.max()) + 1, len(rest), dtype=np.int64)
     rank[rest] = np.arange(len(rest))
     best = np.full(int(labels.max()) + 1, len(rest), dtype=np.int64)
@@ -127,7 +127,7 @@ def _one_per_class(units: Rows, labels: Rows, rest: Rows) -> npt.NDArray[np.bool
 
 
 def take_rows(X: Any, rows: Rows) -> Any:
-    """Take these rows of a frame, a series or an array; the type stays.
+    """Take these rows of a frame, a series or an array, and keep its type.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def take_rows(X: Any, rows: Rows) -> Any:
 
 
 def draw_rows(n: int, units: Codes | None, most: int, random_state: int) -> list[int] | None:
-    """About `most` of n rows, of whole persons (`units`, numbered without gaps), in order; None where all are taken.
+    """Draw about `most` of n rows, in order, as whole persons (`units`, numbered without gaps); None for all rows.
 
     Examples
     --------
@@ -157,8 +157,8 @@ def draw_rows(n: int, units: Codes | None, most: int, random_state: int) -> list
     """
     if n <= most:
         return None
-    whose = np.arange(n) if units is None else units
-    order = np.random.default_rng(random_state).permutation(int(whose.max()) + 1)
-    records = np.cumsum(np.bincount(whose)[order])
+    owners = np.arange(n) if units is None else units
+    order = np.random.default_rng(random_state).permutation(int(owners.max()) + 1)
+    records = np.cumsum(np.bincount(owners)[order])
     taken = order[: max(1, int(np.searchsorted(records, most, side="right")))]
-    return [int(row) for row in np.flatnonzero(np.isin(whose, taken))]
+    return [int(row) for row in np.flatnonzero(np.isin(owners, taken))]

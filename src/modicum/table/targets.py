@@ -1,8 +1,8 @@
-"""What is guessed: the label as class numbers, and personal attributes as values among which a guess is right.
+"""Targets of guesses: the classes of the label, and the values of personal attributes.
 
-Categories are guessed exactly. A number or date is guessed at a declared resolution, by default ten bins of equal
-frequency: if only an exact hit counted, anything would look private. The bins are fixed on known data, never on the
-records that are judged. *Missing* is a value like any other where the known data has it.
+A guess of a category must be exact. A number or date is guessed at a fixed resolution, by default ten bins of equal
+frequency: if only exact hits counted, anything would look private. The bins come from known data, never from the
+records that are judged. *Missing* is a value like any other if it occurs in the known data.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from modicum.table.splits import MOST_CLASSES
 from modicum.table.values import UNKNOWN
 from modicum.typing import Codes, Floats
 
-BINS = 10  # of a personal number
+BINS = 10  # for a personal number
 
 
 @dataclass(frozen=True)
 class Target:
-    """The values of one attribute that an adversary tells apart.
+    """The values of one attribute that an adversary distinguishes.
 
     Examples
     --------
@@ -42,16 +42,16 @@ class Target:
     """
 
     coding: Coding
-    may_miss: bool = False  # missing can be guessed though the known data has no missing value
+    may_miss: bool = False  # missing can be guessed even if the known data has no missing value
 
     @classmethod
     def fit(
         cls, known: Any, attribute: Attribute, bins: int = BINS, *, named: Sequence[str] = (), may_miss: bool = False
     ) -> "Target":
-        """The values of the attribute in the known data; a number in `bins` bins of equal frequency.
+        """Learn the attribute's values from known data; a number gets `bins` bins of equal frequency.
 
-        `named` are further categories that can be guessed though nobody known has them, and `may_miss` says whether
-        missing can: an adversary also knows what the artifact names.
+        An adversary also knows what the artifact names. So `named` adds categories, and `may_miss` adds missing, that
+        can be guessed even if they do not occur in the known data.
         """
         frame = as_frame(known)
         series = column(frame, attribute.name)
@@ -81,22 +81,22 @@ class Target:
 
     @property
     def size(self) -> int:
-        """How many values there are to choose from, missing included where it can be guessed."""
+        """The number of values to choose from, including missing if it can be guessed."""
         return self.coding.n_values + self.has_missing
 
     @property
     def missing_code(self) -> int:
-        """The code of missing: the last one, or -1 where it is not one of the values."""
+        """The code of missing: the last one, or -1 if missing is not one of the values."""
         return self.coding.n_values if self.has_missing else UNKNOWN
 
     @property
     def counts(self) -> Weights:
-        """How often each value occurs in the known data."""
+        """The count of each value in the known data."""
         counts = self.coding.counts
         return np.append(counts, self.coding.missing) if self.has_missing else counts
 
     def encode(self, X: Any) -> Codes:
-        """Each record's value; -1 for one that the known data does not have."""
+        """Return each record's value code; -1 for a value that is not in the known data."""
         series = column(as_frame(X), self.name)
         if isinstance(self.coding, NumberCoding):
             return self.encode_numbers(numbers(series, self.attribute))
@@ -106,7 +106,7 @@ class Target:
         return lookup[codes]
 
     def encode_numbers(self, values: Floats) -> Codes:
-        """Each number's bin."""
+        """Return each number's bin."""
         assert isinstance(self.coding, NumberCoding)
         return place_numbers(values, self.coding.edges, self.missing_code)
 
@@ -114,27 +114,27 @@ class Target:
 def build_named_coding(
     attribute: Attribute, words: Sequence[str], counts: Weights, missing: int, named: Sequence[str]
 ) -> CategoryCoding:
-    """Every category that occurs or is named, in the order of its name: unlike a coder's, without a limit."""
-    further = sorted(set(named) - set(words))
-    words, counts = [*words, *further], np.append(counts, np.zeros(len(further), dtype=np.int64))
+    """Code all categories that occur or are named, sorted by name and, unlike in a `Coder`, without a limit."""
+    unseen = sorted(set(named) - set(words))
+    words, counts = [*words, *unseen], np.append(counts, np.zeros(len(unseen), dtype=np.int64))
     order = np.argsort(np.array(words, dtype=object), kind="stable") if words else np.zeros(0, dtype=np.int64)
     return CategoryCoding(attribute, tuple(words[i] for i in order), counts[order], missing)
 
 
 def nothing_to_guess(attribute: Attribute) -> DataError:
-    """The complaint about a column in which everything is missing."""
+    """The error for a column with only missing values."""
     return DataError(f"The column {attribute.name!r} holds no value at all, so there is nothing to guess.")
 
 
-# The label as class numbers, learned once, so that training and test data speak of the same classes.
+# The label as class numbers, learned once, so that training and test data have the same classes
 
-MAX_CLASSES = 20  # of a numeric label
+MAX_CLASSES = 20  # for a numeric label
 MAX_CATEGORIES_OF_LABEL = MOST_CLASSES
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The classes of a label, or the ranges into which a numeric one was cut.
+    """The classes of a label, or the ranges of a binned numeric label.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class Labels:
 
     @classmethod
     def fit(cls, y: Any, bins: int | None = None, weights: Weights | None = None, name: str = "y") -> "Labels":
-        """The classes of `y`; a number with many values only by `bins` groups of about equal size."""
+        """Learn the classes of `y`; a number with many values needs `bins` groups of about equal size."""
         check_bins(bins)
         distinct, counts = _distinct(label_values(y, name=name), weights)
         return cls.of(distinct, counts, bins, name)
@@ -160,7 +160,7 @@ class Labels:
     def of(
         cls, distinct: npt.NDArray[Any], counts: npt.NDArray[Any], bins: int | None = None, name: str = "y"
     ) -> "Labels":
-        """The classes of a label of which the distinct values, in order, and their counts are known."""
+        """Build the classes from a label's sorted distinct values and their counts."""
         if len(distinct) < 2:
             raise DataError(f"The label {name!r} is constant: there is nothing to predict (1 class).")
         if bins is not None:
@@ -181,18 +181,17 @@ class Labels:
         return len(self.classes)
 
     def encode(self, y: Any) -> Codes:
-        """Each record's class number; -1 for a class that was not there at fit."""
+        """Return each record's class number; -1 for a class that did not occur at fit."""
         values = label_values(y)
         if self.edges is not None:
             if values.dtype.kind not in "iufb":
                 raise DataError(f"The label {label_name(y)!r} should be a number, as it was in the training data.")
             return np.searchsorted(self.edges, values.astype(np.float64), side="left").astype(np.int64)
-        found = pd.Index(self.classes).get_indexer(pd.Index(values))
-        return np.asarray(found, dtype=np.int64)
+        return np.asarray(pd.Index(self.classes).get_indexer(pd.Index(values)), dtype=np.int64)
 
 
 def check_bins(bins: Any) -> None:
-    """Raise where a label cannot be cut into so many ranges."""
+    """Raise a `ParameterError` for an invalid number of label bins."""
     if bins is not None and (not isinstance(bins, int) or not 2 <= bins <= MAX_CATEGORIES_OF_LABEL):
         raise ParameterError(
             f"The 'label_bins' parameter must be an int from 2 to {MAX_CATEGORIES_OF_LABEL}. Got {bins!r} instead."
@@ -200,7 +199,7 @@ def check_bins(bins: Any) -> None:
 
 
 def check_classes(found: int, is_number: bool, name: str) -> None:
-    """Raise where a label has too many values to be classes."""
+    """Raise a `DataError` if a label has too many classes."""
     if is_number and found > MAX_CLASSES:
         raise DataError(
             f"The label {name!r} is a number with {found:,} different values. Give label_bins "
@@ -211,27 +210,27 @@ def check_classes(found: int, is_number: bool, name: str) -> None:
 
 
 def label_name(y: Any) -> str:
-    """What the label is called, where it says so."""
+    """The label's name, or "y" if it has none."""
     return str(getattr(y, "name", None) or "y")
 
 
 def label_values(y: Any, n: int | None = None, name: str | None = None) -> npt.NDArray[Any]:
-    """The label as one array, complete and finite; `n` is how many values there must be."""
-    called = repr(label_name(y) if name is None else name)
+    """Return the label as an array, checked to be complete, finite and of length `n`."""
+    label = repr(label_name(y) if name is None else name)
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or (n is not None and len(values) != n):
         needed = "" if n is None else f" for each of the {n} rows"
-        raise DataError(f"The label {called} has shape {values.shape}; it needs one value{needed}.")
+        raise DataError(f"The label {label} has shape {values.shape}; it needs one value{needed}.")
     if values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) in ("decimal", "integer", "floating"):
         values = values.astype(np.float64)
-    check_labels(values, int(np.sum(pd.isna(values))), called)
+    check_labels(values, int(np.sum(pd.isna(values))), label)
     return values
 
 
 def check_labels(values: npt.NDArray[Any], absent: int, called: str) -> None:
-    """Raise where a label is missing or infinite."""
+    """Raise a `DataError` if a label is missing or infinite."""
     if absent:
         raise DataError(f"The label {called} has {absent:,} missing values (NaN); leave those rows out.")
     if values.dtype.kind == "f" and np.isinf(values).any():
@@ -239,30 +238,31 @@ def check_labels(values: npt.NDArray[Any], absent: int, called: str) -> None:
 
 
 def _distinct(values: npt.NDArray[Any], weights: Weights | None) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """The distinct labels in order, and how many records have each."""
+    """The distinct labels in order, and their counts."""
     codes, distinct = pd.factorize(values, sort=values.dtype.kind != "O")
     distinct = np.asarray(distinct)
     counts = np.bincount(codes, weights=weights, minlength=len(distinct)).astype(np.float64)
     if values.dtype.kind != "O":
         return distinct, counts
-    order = sorted(range(len(distinct)), key=lambda i: str(distinct[i]))  # numpy's own texts drop a NUL at the end
+    order = sorted(range(len(distinct)), key=lambda i: str(distinct[i]))  # numpy text drops a NUL at the end
     return distinct[order], counts[order]
 
 
 def _bin_labels(distinct: npt.NDArray[Any], counts: npt.NDArray[np.float64], bins: int, name: str) -> Labels:
     if distinct.dtype.kind not in "iuf":
-        raise DataError(f"The label {name!r} is no number, so label_bins cannot be used.")
+        raise DataError(f"The label {name!r} is not a number, so label_bins cannot be used.")
     reached = np.cumsum(counts)
     wanted = label_ranks(reached[-1], bins)
     edges = np.unique(distinct[np.searchsorted(reached, wanted)]).astype(np.float64)
     edges = edges[edges < distinct[-1]]
     if not len(edges):
         raise DataError(
-            f"The label {name!r} has one value too often to be cut into {bins} ranges; use fewer or more bins."
+            f"The label {name!r} cannot be cut into {bins} ranges because one value is too frequent; use fewer or more "
+            "bins."
         )
     return Labels(np.arange(len(edges) + 1), edges)
 
 
 def label_ranks(records: float, bins: int) -> Floats:
-    """The ranks of the records with which a numeric label's ranges end, the last range left out."""
+    """The rank of the last record of each range of a numeric label, except the last range."""
     return np.ceil(records * np.arange(1, bins) / bins)

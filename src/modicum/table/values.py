@@ -1,10 +1,10 @@
-"""One value at a time: canonical text, short decimals, dates as numbers.
+"""Single values: canonical text, short decimals, dates as numbers.
 
-Everything that must mean the same in Python, SQL and JavaScript starts here:
+These definitions are the same in Python, SQL and JavaScript:
 
-- a category is compared as *canonical text*: integral numbers without a point, booleans `true` and `false`, Unicode in
-  normal form C, nothing trimmed;
-- a date is a number: seconds since 1970-01-01 UTC, so that dates and numbers share one notion of an interval;
+- a category is compared as *canonical text*: integral numbers without a decimal point, booleans `true` and `false`,
+  Unicode in normal form C, nothing trimmed;
+- a date is a number: seconds since 1970-01-01 UTC, so intervals of dates and numbers work in the same way;
 - a boundary between two neighbouring values is the shortest decimal strictly between them, for dates the start of the
   longest unit (year, month, day, hour, …).
 """
@@ -18,13 +18,13 @@ import numpy as np
 
 from modicum.typing import Floats
 
-UNKNOWN = -1  # the code of a value that the data at fit did not have
+UNKNOWN = -1  # the code of a value that did not occur at fit
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def canonical(value: Any) -> str:
-    """The text by which a category is known.
+    """The canonical text of a category.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def canonical(value: Any) -> str:
 
 
 def seconds(value: Any) -> float:
-    """A date, a datetime or ISO text as seconds since 1970 (UTC where no zone is given).
+    """A date, a datetime or ISO text as seconds since 1970 (UTC if it has no zone).
 
     Examples
     --------
@@ -66,7 +66,7 @@ def seconds(value: Any) -> float:
 
 
 def iso(value: float) -> str:
-    """Seconds since 1970 as ISO text, without the time where it is midnight.
+    """Seconds since 1970 as ISO text, without the time at midnight.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def iso(value: float) -> str:
 def shortest_between(low: Floats, high: Floats) -> Floats:
     """For each pair low < high, the decimal with the fewest digits strictly between them, nearest their middle.
 
-    Where no such float64 exists (the two are neighbours), `low` itself. A boundary found this way is no observed
-    value, so that an artifact does not publish one.
+    Returns `low` if no such float64 exists (the two are neighbours). Such a boundary is not an observed value, so an
+    artifact does not publish one.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def shortest_between(low: Floats, high: Floats) -> Floats:
     top = min(308, int(np.ceil(np.log10(np.max(np.abs([low[open_], high[open_]]))))))
     with np.errstate(over="ignore", invalid="ignore"):
         for power in range(top, -309, -1):
-            # Dividing by 10**n (exact up to n = 22) rounds once, so the float found is the one its short text denotes.
+            # Dividing by 10**n (exact up to n = 22) rounds once, so the result is the float of its short text.
             whole = np.round(middle / 10.0**power if power >= 0 else middle * 10.0**-power)
             for shift in (0.0, -1.0, 1.0):
                 candidate = (whole + shift) * 10.0**power if power >= 0 else (whole + shift) / 10.0**-power
@@ -119,7 +119,7 @@ def shortest_between(low: Floats, high: Floats) -> Floats:
 def plainest_date_between(low: Floats, high: Floats) -> Floats:
     """For each pair low < high of dates (in seconds), the start of a year strictly between them, near their middle.
 
-    Else of a month, a day, an hour and so on; `low` itself where they are a microsecond apart.
+    If there is none, the start of a month, a day, an hour and so on; `low` if they are only a microsecond apart.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def plainest_date_between(low: Floats, high: Floats) -> Floats:
 
 
 def plain(value: Any) -> Any:
-    """Nested data as JSON has it: lists for tuples, null for a number that does not exist.
+    """Nested data as for JSON: lists for tuples, None for NaN.
 
     Examples
     --------
