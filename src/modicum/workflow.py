@@ -1,6 +1,6 @@
-"""What a person does from start to end: `minimize` splits, learns and chooses; its result gathers evidence and reports.
+"""The whole workflow: `minimize` splits, learns and chooses; its result gathers evidence and makes the report.
 
-Python and the command line both go this way, so that they give the same artifact and the same report.
+Python and the command line share this code, so they give the same artifact and the same report.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ Risk = Literal["adversary", "certificate"]
 
 
 class Declaration(TypedDict):
-    """What is declared of the columns, as `Schema.declare` takes it."""
+    """Declarations about columns, as `Schema.declare` takes them."""
 
     personal: list[str] | None
     identifiers: list[str] | None
@@ -57,19 +57,19 @@ class TreeSettings(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Minimization:
-    """What to collect, how it was chosen, and the records that can show what it does.
+    """What to collect, how it was chosen, and the records to evaluate it.
 
     Attributes
     ----------
     generalization : what to collect, and in what detail
-    schema : kinds and roles of the columns; its `suggestions` are worth a look
-    choice : how it was chosen on validation records; None where there was nothing to choose
-    path : the points that merging went through, from much detail to none; empty for PAT
-    split : which rows it learned from, was chosen on and is judged on; None where the records stay in an engine
-    coarsening : what `min_group` changed of PAT's result on test records, where it was given
-    sample_check : whether the records drawn were enough, where some were drawn
-    records : features and label that the split is of
-    label_bins, random_state : as `minimize` was given them; evidence uses them too
+    schema : kinds and roles of the columns; check its `suggestions`
+    choice : how it was chosen on validation records; None if there was nothing to choose
+    path : the points of the merge path, from most detail to none; empty for PAT
+    split : the rows to learn from, to choose on and to test on; None if the records stay in an engine
+    coarsening : the effect of `min_group` on PAT's result on test records, if it was given
+    sample_check : whether the drawn sample was large enough, if one was drawn
+    records : features and label that the split refers to
+    label_bins, random_state : the arguments of `minimize`; evidence uses them too
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Minimization:
 
     @property
     def why(self) -> str | None:
-        """The choice in a sentence; None where there was nothing to choose."""
+        """The choice in a sentence; None if there was nothing to choose."""
         if self.choice is None:
             return None
         among = f"{self.choice.considered} {'points of the path' if self.path else 'candidates'}"
@@ -112,7 +112,7 @@ class Minimization:
 
     @cached_property
     def description(self) -> "Description":
-        """What is collected, with the shares of the test records where these are at hand."""
+        """The description of what is collected, with shares of the test records if they are available."""
         if self.records is None or self.split is None:
             return self.generalization.describe()
         return self.generalization.describe(take_rows(self.records[0], self.split.test))
@@ -125,18 +125,16 @@ class Minimization:
         why: str | None = None,
         **options: Any,
     ) -> "Evidence":
-        """Gather the evidence on the test records, which neither taught nor chose anything.
+        """Gather the evidence on the test records, which were not used to learn or choose.
 
-        Options are those of `md.evidence` about a generalization, such as `by`, `population` or `confidence`. With
-        depth="full" other generalizations stand beside what was chosen: those of `path`, by default the points of its
-        own; `why` is the rule by which it was chosen among them.
+        `options` are those of `md.evidence` about a generalization, such as `by`, `population` or `confidence`. With
+        depth="full" the evidence compares other generalizations: those of `path`, by default the points of its own
+        path. `why` is the rule of the choice among them.
         """
         X, y, split = self._require_records()
-        beside = path or [point.generalization for point in self.path] or None
+        path = path or [point.generalization for point in self.path] or None
         options = {"label_bins": self.label_bins, "random_state": self.random_state} | options
-        return gather_evidence(
-            self.generalization, X, y, split, depth=depth, path=beside, why=why or self.why, **options
-        )
+        return gather_evidence(self.generalization, X, y, split, depth=depth, path=path, why=why or self.why, **options)
 
     def report(
         self,
@@ -147,19 +145,21 @@ class Minimization:
         command: str | None = None,
         **options: Any,
     ) -> "Report[GeneralizationContent]":
-        """Report the evidence: the first four as for `md.report`, `options` as for `evidence`."""
+        """Report the evidence. The first four parameters are those of `md.report`, `options` those of `evidence`."""
         from modicum.reporting import report
         from modicum.reporting.disclosure import check_people
         from modicum.reporting.parts import Heading
 
         X, _, split = self._require_records()
-        Heading(purpose, people, date, command)  # refused before the work
+        Heading(purpose, people, date, command)  # refuse bad values before the work
         check_people(self.generalization.schema, take_rows(X, split.test))
         return report(self.evidence(**options), purpose, people=people, date=date, command=command)
 
     def _require_records(self) -> tuple[Any, Any, Split]:
         if self.records is None or self.split is None:
-            raise DataError("The records stay in an engine; draw some of them with 'sample' to have evidence.")
+            raise DataError(
+                "Evidence needs records in memory; draw some of them from the engine with the 'sample' parameter."
+            )
         return *self.records, self.split
 
 
@@ -190,22 +190,22 @@ def minimize(
 ) -> Minimization:
     """Decide what to collect, and in what detail, to predict y: split, learn, choose.
 
-    In memory it learns from 60% of the rows and chooses on 10%; the other 30% have no part in it and show what the
-    choice does (`result.evidence()`, `result.report()`). From a table in an engine PAT's tree is grown from counts of
-    all records, and nothing is chosen; with `sample` some of them are drawn into memory.
+    In memory it learns from 60% of the rows and chooses on 10%; the other 30% test the choice (`result.evidence()`,
+    `result.report()`). From a table in an engine it grows PAT's tree from counts of all records, without a choice; with
+    `sample` it draws some records into memory.
 
     Parameters
     ----------
     X : pandas or polars frame, or array
         Full records. Or a table in an engine: DuckDB, Spark, a polars LazyFrame, Ibis.
     y : array-like, or the name of a column of X
-        What is predicted; every row needs a value. An array without a name is the schema's label, or "y".
+        The label to predict; every row needs a value. An array without a name is the schema's label, or "y".
     personal : names, optional
-        What an adversary should not learn; all attributes where none is named.
-    identifiers, person : what names a person and is never collected; the column that the rows of one person share
-    categories : columns of numbers that are codes, not amounts
+        Attributes that an adversary should not learn; by default all.
+    identifiers, person : columns that identify a person, never collected; the column with one value per person
+    categories : columns whose numbers are codes, not amounts
     schema : Schema, optional
-        Kinds and roles, which the four above override; by default as the data looks.
+        Kinds and roles, which the four above override; by default inferred from the data.
     keep : float from 0 to 1, optional
         Take the most private result that keeps this share of the raw model's skill (`Utility.skill_kept`).
     max_error : float from 0 to 1, optional
@@ -214,20 +214,20 @@ def minimize(
     min_group : int, optional
         The fewest people of the training part who may share a combination of answers.
     method : "merge" or "pat"
-        Merge buckets (`MergePath`, the default), or grow the privacy-aware tree (`PrivacyTree`; also where one of its
-        parameters is given, and in an engine).
+        Merge buckets (`MergePath`, the default), or grow the privacy-aware tree (`PrivacyTree`; also the default in an
+        engine, or with one of its parameters).
     risk : "adversary" or "certificate", optional
-        What merging lowers, as for `MergePath`.
+        The risk that merging lowers, as for `MergePath`.
     max_leaves, privacy, min_leaf : optional
-        Of the tree, as for `PrivacyTree`; with `keep` or `max_error` they narrow the search.
+        Parameters of `PrivacyTree`; with `keep` or `max_error` they narrow the search.
     label_bins : int, optional
         Cut a numeric label into ranges.
     sample : int, optional
-        Learn from this many records, and check on as many others that they are enough (`sample_check`).
+        Learn from this many records, and check on as many others whether they are enough (`sample_check`).
     split : Split, optional
-        Your own rows to learn from, to choose on and to report on.
-    missing : texts that mean missing where the artifact is applied to files
-    for_report : whether a report will follow; if the test part has too few people for one, refuse before learning
+        Your own rows to learn from, to choose on and to test on.
+    missing : texts that mean missing when the artifact is applied to files
+    for_report : whether a report will follow; refuses a test part with too few people for one before learning
     progress : whether long work shows a bar on a terminal
     random_state : the seed of the split and of the models
 
@@ -245,10 +245,10 @@ def minimize(
     """
     if schema is not None:
         require_schema(schema)
-    stays = is_table(X) and sample is None
+    in_engine = is_table(X) and sample is None
     tree = TreeSettings(max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf)
     limits = {"keep": keep, "max_error": max_error, "min_group": min_group, "split": split}
-    method = check_settings(method, risk, tree, in_engine=stays, **limits)
+    method = check_settings(method, risk, tree, in_engine=in_engine, **limits)
     declared: Declaration = {
         "personal": as_names(personal),
         "identifiers": as_names(identifiers),
@@ -257,13 +257,13 @@ def minimize(
         "missing": missing,
     }
     if is_table(X) and (not isinstance(y, str) or y not in table_at(X).columns):
-        raise DataError("The label of a table in an engine is the name of one of its columns.")
-    if stays and for_report:
+        raise DataError("The label of a table in an engine must be the name of one of its columns.")
+    if in_engine and for_report:
         raise ParameterError("A report needs the records in memory: draw some of them with the 'sample' parameter.")
-    if stays:
+    if in_engine:
         return _minimize_in_engine(X, y, schema, declared, label_bins, tree)
     if split is not None and sample is not None:
-        raise ParameterError("The 'split' parameter is about the rows that are given, not about a sample: give one.")
+        raise ParameterError("The 'split' and 'sample' parameters exclude each other: give only one.")
     X, y = (X, y) if is_table(X) else _part_label(X, y, schema)
     other: Sample | None = None
     if sample is not None:
@@ -287,7 +287,7 @@ def minimize(
 
 
 def split_task(X: Any, y: Any, person: str | None = None, random_state: int = 0) -> Split:
-    """Split rows 60/10/30 to learn from, to choose on and to report on; a person's rows stay together.
+    """Split rows 60/10/30 to learn from, to choose on and to test on; a person's rows stay together.
 
     Examples
     --------
@@ -302,14 +302,13 @@ def split_task(X: Any, y: Any, person: str | None = None, random_state: int = 0)
 
 
 def _read_persons(X: Any, person: str | None) -> Any:
-    """Whose each row is; None where each is another person's."""
+    """Return the person of each row; None without a person column."""
     frame = as_frame(X)
     if person is None:
         return None
     if person not in frame.columns:
         raise DataError(
-            f"The column {person!r}, which says whose a row is, is not in the data; "
-            f"it has {format_names(frame.columns, limit=8)}."
+            f"The person column {person!r} is not in the data; it has {format_names(frame.columns, limit=8)}."
         )
     return frame[person].to_numpy()
 
@@ -326,14 +325,14 @@ def gather_evidence(
     progress: bool = True,
     **options: Any,
 ) -> "Evidence":
-    """Gather the evidence about a generalization on the test part of a split, with what else could be collected.
+    """Gather the evidence about a generalization on the test part of a split, compared with alternatives.
 
     Parameters
     ----------
     g : Generalization
-    X, y, split : records, labels, and which rows teach and which test
-    depth : as for `md.evidence`; alternatives are only tried with "full"
-    path, why : the generalizations that were considered, and the rule by which `g` was taken
+    X, y, split : records, labels, and their training and test rows
+    depth : as for `md.evidence`; only "full" includes alternatives
+    path, why : the generalizations that were considered, and the rule of the choice
     progress : whether long work shows a bar on a terminal
     **options : as for `md.evidence`
 
@@ -363,14 +362,14 @@ def gather_evidence(
 def check_settings(
     method: Method | None, risk: Risk | None, tree: TreeSettings, *, in_engine: bool, **in_memory: object
 ) -> Method:
-    """Find the method that is asked for; refuse settings of the other one, and what an engine cannot do.
+    """Return the method; refuse settings of the other method, and settings that an engine does not support.
 
     Parameters
     ----------
     method, risk : as for `minimize`
     tree : the parameters of the tree
     in_engine : whether the records stay in an engine
-    **in_memory : parameters that need the records in memory; None is not given
+    **in_memory : parameters that need the records in memory; None means not given
 
     Examples
     --------
@@ -385,9 +384,9 @@ def check_settings(
     of_tree = list(_select_given(tree))
     chosen: Method = method or ("pat" if of_tree or (in_engine and risk is None) else "merge")
     if chosen == "merge" and of_tree:
-        raise ParameterError(f"The {of_tree[0]!r} parameter is about the tree: leave it out, or ask for method 'pat'.")
+        raise ParameterError(f"The {of_tree[0]!r} parameter belongs to method 'pat': leave it out, or use that method.")
     if chosen == "pat" and risk is not None:
-        raise ParameterError("The 'risk' parameter is about merging: leave it out, or ask for method 'merge'.")
+        raise ParameterError("The 'risk' parameter belongs to method 'merge': leave it out, or use that method.")
     needs = [f"The {name!r} parameter" for name, value in in_memory.items() if value is not None]
     if chosen == "merge":
         needs.append("The 'risk' parameter" if risk is not None else "The 'method' parameter with 'merge'")
@@ -403,7 +402,7 @@ def _select_given(tree: TreeSettings) -> dict[str, object]:
 
 
 def check_min_group(min_group: int | None, X: Any, person: str | None, split: Split) -> None:
-    """Refuse, before any work, a group size that the training part cannot have.
+    """Refuse a group size above the number of people in the training part.
 
     Examples
     --------
@@ -421,15 +420,15 @@ def check_min_group(min_group: int | None, X: Any, person: str | None, split: Sp
     if min_group > people:
         raise ParameterError(
             f"The 'min_group' parameter is {min_group:,}, more than the {people:,} "
-            f"{'records' if person is None else 'people'} that are learned from."
+            f"{'records' if person is None else 'people'} of the training part."
         )
 
 
-# The columns that are given
+# Features, label and schema
 
 
 def _part_label(X: Any, y: Any, schema: Schema | None) -> tuple[Any, Any]:
-    """Part records in memory into a frame of features and a label with a name, by default the schema's."""
+    """Split records in memory into a frame of features and a named label; the default name is the schema's."""
     frame = as_frame(X)
     if isinstance(y, str):
         if y not in frame.columns:
@@ -446,7 +445,7 @@ def _part_label(X: Any, y: Any, schema: Schema | None) -> tuple[Any, Any]:
 
 
 def _draw(X: Any, y: Any, sample: int, seed: int) -> "tuple[Any, Any, Sample]":
-    """Draw records to learn from, and others to check with."""
+    """Draw records to learn from, and others to check the result."""
     from modicum.minimizers.sample_check import Sample, draw_samples
 
     learning, other = draw_samples(X, y, sample, seed)
@@ -456,14 +455,14 @@ def _draw(X: Any, y: Any, sample: int, seed: int) -> "tuple[Any, Any, Sample]":
 
 
 def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: Declaration) -> Schema:
-    """Find the schema of features and label, with what is declared of them."""
+    """Return the schema of features and label with the declarations."""
     frame, label = as_frame(X), label_name(y)
     values = label_values(y, len(frame)).tolist()
     whole = frame.with_columns(nw.new_series(label, values, backend=frame.implementation))
-    found = Schema.infer(whole.to_native()) if schema is None else schema
-    if label not in found:
-        found = found.model_copy(update={"attributes": (*found.attributes, infer_attribute(whole[label]))})
-    return found.declare(label=label, **declared)
+    schema = Schema.infer(whole.to_native()) if schema is None else schema
+    if label not in schema:
+        schema = schema.model_copy(update={"attributes": (*schema.attributes, infer_attribute(whole[label]))})
+    return schema.declare(label=label, **declared)
 
 
 # The methods
@@ -471,7 +470,7 @@ def _describe_columns(X: Any, y: Any, schema: Schema | None, declared: Declarati
 
 @dataclass(frozen=True)
 class _MinimizationTask:
-    """The records and what is asked of them."""
+    """The records and the settings of `minimize`."""
 
     X: Any
     y: Any
@@ -495,7 +494,7 @@ class _MinimizationTask:
         return take_rows(self.X, self.split.validation), take_rows(self.y, self.split.validation)
 
     def merge(self) -> Minimization:
-        """Merge buckets, and choose a point of the path."""
+        """Merge buckets and choose a point of the path."""
         from modicum.minimizers import MergePath
 
         method = MergePath(
@@ -513,10 +512,10 @@ class _MinimizationTask:
         return self._build_result(method.generalization_, choice=method.choice_, path=method.path_)
 
     def grow(self) -> Minimization:
-        """Grow PAT's tree, or search for the most private one within the target; then make groups larger."""
+        """Grow PAT's tree, or search for the most private one within the target; then enlarge groups to `min_group`."""
         from modicum.minimizers import PrivacyTree
 
-        choice, changed = None, None
+        choice, coarsening = None, None
         if self.keep is None and self.max_error is None:
             tree = PrivacyTree(label_bins=self.label_bins, schema=self.schema).set_params(**_select_given(self.tree))
             g: Generalization = tree.fit(*self.train).generalization_
@@ -527,12 +526,12 @@ class _MinimizationTask:
             from modicum.evaluation import effect
 
             coarser = g.coarsen(*self.train, min_group=self.min_group, label_bins=self.label_bins)
-            changed = effect(g, coarser, self.train[0], take_rows(self.X, self.split.test))
+            coarsening = effect(g, coarser, self.train[0], take_rows(self.X, self.split.test))
             g = coarser
-        return self._build_result(g, choice=choice, coarsening=changed)
+        return self._build_result(g, choice=choice, coarsening=coarsening)
 
     def _search(self) -> "SearchChoice":
-        """Search PAT's trees; the tree's settings narrow the grid."""
+        """Search PAT's trees; given settings of the tree narrow the grid."""
         from modicum.evaluation.search import MIN_LEAF, PRIVACY, SIZES, most_private
 
         most, privacy, min_leaf = self.tree["max_leaves"], self.tree["privacy"], self.tree["min_leaf"]
@@ -578,7 +577,7 @@ def _minimize_in_engine(
 
 
 def _check_sample(found: Minimization, other: "Sample") -> "SampleCheck":
-    """Compare what was learned from the records drawn with the others; warn where they were too few."""
+    """Compare the result on the drawn records with the other ones; warn if the sample was too small."""
     from modicum.minimizers.sample_check import answers_to, compare_samples, warn_of_sample
 
     assert found.records is not None

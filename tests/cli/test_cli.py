@@ -264,11 +264,11 @@ def test_merging_and_the_tree_have_options_of_their_own(table, tmp_path):
     for extra, complaint in [
         (
             ["--method", "merge", "--max-leaves", 4],
-            "The option --max-leaves is about the tree: leave it out, or ask for method 'pat'",
+            "The option --max-leaves belongs to method 'pat': leave it out, or use that method",
         ),
         (
             ["--privacy", 0.5, "--risk", "certificate"],
-            "The option --risk is about merging: leave it out",
+            "The option --risk belongs to method 'merge': leave it out",
         ),
         (["--method", "cut"], "'cut' is not one of 'merge', 'pat'"),
         (["--keep", 0.9, "--max-error", 0.1], "Say one of"),
@@ -300,7 +300,7 @@ def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
         (["--by", "sex"], "--report"),
         (["--report", tmp_path / "r.html", "--by", "id"], "identifies people"),
         (["--report", tmp_path / "r.html", "--by", "bought"], "'bought' is the label"),
-        (["--report", tmp_path / "g.html"], "g.json' would be written twice, or over an input"),
+        (["--report", tmp_path / "g.html"], "g.json' would overwrite an input or another output"),
         (["--report", tmp_path / "r.html", "--by", "shoes"], "'shoes' is not in the file"),
     ]:
         result = modicum("minimize", table, *options, *extra, "-o", tmp_path / "g.json")
@@ -598,7 +598,7 @@ def test_a_report_is_not_written_over_the_model(table, artifact_here, tmp_path):
     model.write_text("weights")
     result = modicum("report", artifact_here, table, "--model", model, "-o", tmp_path / "model.html")
     assert result.returncode == 2
-    assert "model.json' would be written twice, or over an input" in result.stderr
+    assert "model.json' would overwrite an input or another output" in result.stderr
     assert model.read_text() == "weights"
 
 
@@ -625,7 +625,7 @@ def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people
     assert (content["purpose"], content["records_of"]) == ("To advise", "customers of the shop")
     assert content["provenance"]["command"].startswith("modicum attack a.json people.csv --known others.csv")
     assert page.with_suffix(".md").exists()
-    assert "and the same as .md and .json beside it" in " ".join(result.stdout.split())
+    assert "with .md and .json versions next to it" in " ".join(result.stdout.split())
     assert content["records"] == len(X)
     assert content["weights"][g.names[0]] == pytest.approx(3 / (2 + len(g.names)))
     assert content["linkability"]["k"] == 50

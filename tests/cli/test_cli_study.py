@@ -74,11 +74,11 @@ def test_the_report_describes_what_is_written(table, folder, tmp_path):
 
 def test_nothing_of_the_user_s_or_the_study_s_is_overwritten(table, folder, tmp_path):
     for path in (folder / "study.json", folder / "table.csv", table):
-        assert "would be written twice, or over an input" in str(study(table, folder, "-o", path).exception)
-    assert "is the study's own" in str(study(table, folder, "-o", folder / "pieces" / "g.json").exception)
+        assert "would overwrite an input or another output" in str(study(table, folder, "-o", path).exception)
+    assert "belongs to the study" in str(study(table, folder, "-o", folder / "pieces" / "g.json").exception)
     (tmp_path / "table.csv").write_text(table.read_text())
     before = (tmp_path / "table.csv").read_text()
-    assert "has files in it that are no study's" in str(study(tmp_path / "table.csv", tmp_path).exception)
+    assert "contains files of something else" in str(study(tmp_path / "table.csv", tmp_path).exception)
     assert (tmp_path / "table.csv").read_text() == before
 
 
@@ -105,7 +105,7 @@ def test_minimize_can_make_groups_larger(table, tmp_path):
         (["--weight", "age=2"], "names 'age', which is not a personal attribute"),
         (["--report", "page.pdf"], "must end in .html"),
         (["--min-group", 0], "'min_group' parameter must be an int ≥ 1"),
-        (["--min-group", 10_000], "more than the 900 records that are learned from"),
+        (["--min-group", 10_000], "more than the 900 records of the training part"),
         (["--personal", "height"], "'height' is not in the file"),
     ],
 )
@@ -135,7 +135,7 @@ def test_ctrl_c_stops_in_good_order_and_the_same_command_goes_on(table, tmp_path
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 130, error
-    assert b"run the same command to go on" in error
+    assert b"repeat the command to continue" in error
     assert b"Traceback" not in error
     assert b"UserWarning" not in error
     assert not out

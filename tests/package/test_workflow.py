@@ -121,7 +121,7 @@ def test_a_person_s_rows_stay_together_and_count_once(adult):
     train = X.iloc[made.split.train]
     cells = pd.Series(list(map(tuple, made.generalization.codes(train))), index=train.index)
     assert train["who"].groupby(cells).nunique().min() >= 20
-    with pytest.raises(ParameterError, match="more than the 600 people that are learned from"):
+    with pytest.raises(ParameterError, match="more than the 600 people of the training part"):
         md.minimize(X, y, person="who", min_group=700)
 
 
@@ -132,7 +132,7 @@ def test_in_an_engine_the_tree_is_grown_from_counts_and_a_sample_does_the_rest(a
     in_memory = md.PrivacyTree(max_leaves=6, personal=PERSONAL).fit(X, y).generalization_
     assert made.generalization.partitions == in_memory.partitions
     assert (made.choice, made.path, made.split, made.why) == (None, (), None, None)
-    with pytest.raises(DataError, match="stay in an engine; draw some of them with 'sample'"):
+    with pytest.raises(DataError, match="draw some of them from the engine with the 'sample' parameter"):
         made.evidence()
     drawn = md.minimize(table, "income", personal=PERSONAL, sample=1_200, keep=0.3, progress=False)
     assert drawn.sample_check.records == 1_200
@@ -164,12 +164,12 @@ def test_the_same_seed_gives_the_same_and_another_another_split(adult):
     ("options", "message"),
     [
         ({"method": "cut"}, "'method' parameter of minimize must be 'merge' or 'pat'. Got 'cut'"),
-        ({"method": "merge", "max_leaves": 3}, "'max_leaves' parameter is about the tree: leave it out, or ask for"),
-        ({"max_leaves": 3, "risk": "adversary"}, "'risk' parameter is about merging: leave it out, or ask for"),
+        ({"method": "merge", "max_leaves": 3}, "'max_leaves' parameter belongs to method 'pat': leave it out, or use"),
+        ({"max_leaves": 3, "risk": "adversary"}, "'risk' parameter belongs to method 'merge': leave it out, or use"),
         ({"keep": 0.5, "max_error": 0.1}, "Say one of"),
         ({"keep": 90}, "'keep' parameter"),
         ({"min_group": 0}, "'min_group' parameter must be an int ≥ 1. Got 0"),
-        ({"min_group": 3_000}, "more than the 2,400 records that are learned from"),
+        ({"min_group": 3_000}, "more than the 2,400 records of the training part"),
         ({"personal": ["height"]}, "'height'"),
         ({"person": "who"}, "'who'"),
         ({"sample": 0}, "'sample' parameter must be an int ≥ 1"),
@@ -180,7 +180,7 @@ def test_the_same_seed_gives_the_same_and_another_another_split(adult):
         ({"split": parts(range(9), [9], [])}, "part 'test' is empty"),
         ({"split": parts([0.5], [9], [1])}, "part 'train' must hold row numbers"),
         ({"split": parts(range(50), range(50, 60), range(60, 90)), "min_group": 60}, "more than the 50 records"),
-        ({"split": parts([0], [1], [2]), "sample": 100}, "'split' parameter is about the rows that are given"),
+        ({"split": parts([0], [1], [2]), "sample": 100}, "'split' and 'sample' parameters exclude each other"),
         ({"y": "pay"}, "The label 'pay' is not in the data; it has 'age'"),
         ({"y": [0, 1]}, "one value for each"),
         ({"schema": "people.yaml"}, "'schema' parameter must be a Schema. Got str instead"),
@@ -288,7 +288,7 @@ def test_persons_are_not_parted_by_one_s_own_split(adult):
     with pytest.raises(ParameterError, match="parts 'train' and 'test' share a person"):
         md.minimize(X, y, person="who", split=parts(range(99), range(1_000, 1_100), range(99, 200)))
     schema = md.Schema.infer(X).with_roles(person="who")
-    with pytest.raises(DataError, match="'who', which says whose a row is, is not in the data"):
+    with pytest.raises(DataError, match="The person column 'who' is not in the data"):
         md.minimize(X.drop(columns="who"), y, schema=schema, min_group=5)
 
 
@@ -355,5 +355,5 @@ def test_what_an_engine_cannot_do_is_refused(adult, options, message):
     X, y = adult
     with pytest.raises(ParameterError, match=message):
         md.minimize(held_in("duckdb", X.assign(income=y)), "income", **options)
-    with pytest.raises(DataError, match="label of a table in an engine is the name of one of its columns"):
+    with pytest.raises(DataError, match="label of a table in an engine must be the name of one of its columns"):
         md.minimize(held_in("duckdb", X), y)
