@@ -194,7 +194,7 @@ def test_cells_of_very_many_questions_are_refused_by_engines(place, held):
     whole = number("id", [i + 0.5 for i in range(60)], list(range(61)), "integer")
     entries = [each for i in range(60) for each in (Ask(ask="id", left=(i,)), Cell(values=(i,)))]
     deep = md.CellPartition(of([whole]), [*entries, Cell(values=(60,))])
-    with pytest.raises(ArtifactError, match="more than 40 questions"):
+    with pytest.raises(ArtifactError, match="more than 40 nested questions"):
         deep.transform(held(place, records()[["id"]]))
 
 
@@ -259,5 +259,5 @@ def test_apply_does_not_write_over_what_a_pattern_matches(output, tmp_path):
         X.to_parquet(tmp_path / f"year={year}" / "a.parquet")
     asked = [str(tmp_path / "g.json"), str(tmp_path / "year=*" / "a.parquet"), "-o", str(tmp_path / output)]
     result = CliRunner().invoke(app, ["apply", *asked])
-    assert isinstance(result.exception, DataError) or "over its input" in result.output
+    assert isinstance(result.exception, DataError) or "overwrite its input" in result.output
     assert pd.read_parquet(tmp_path / "year=2020" / "a.parquet").equals(X)

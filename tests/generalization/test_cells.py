@@ -172,14 +172,14 @@ def test_a_description_names_every_cell():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d["cells"].pop(), "ends before every answer"),
-        (lambda d: d["cells"].append({"values": [1, "cook", 0]}), "goes on after its last cell"),
-        (lambda d: d["cells"][0].update(ask="salary"), "ask for 'salary'"),
+        (lambda d: d["cells"].pop(), "ends too early: some answers lead to no cell"),
+        (lambda d: d["cells"].append({"values": [1, "cook", 0]}), "has entries after its last cell"),
+        (lambda d: d["cells"][0].update(ask="salary"), "about 'salary', which is not an attribute"),
         (lambda d: d["cells"][0].update(ask="pay"), "'pay', which has no buckets"),
-        (lambda d: d["cells"][0].update(left=[0, 9]), "a bucket that it does not have"),
-        (lambda d: d["cells"][0].update(left=[]), "known already"),
-        (lambda d: d["cells"][0].update(left=[0, 2]), "does not follow its order"),
-        (lambda d: d["cells"][3].update(left=[0, 1]), "known already"),
+        (lambda d: d["cells"][0].update(left=[0, 9]), "a bucket code that the attribute does not have"),
+        (lambda d: d["cells"][0].update(left=[]), "redundant: its answer is already known"),
+        (lambda d: d["cells"][0].update(left=[0, 2]), "does not follow the order of its buckets"),
+        (lambda d: d["cells"][3].update(left=[0, 1]), "redundant: its answer is already known"),
         (lambda d: d["cells"][2].update(values=[20, "cook"]), "2 values for 3 attributes"),
         (lambda d: d["cells"][2].update(values=[70, "cook", 0]), "'age' lies outside"),
         (lambda d: d["cells"][2].update(values=["x", "cook", 0]), "'age' is not valid"),
@@ -187,7 +187,7 @@ def test_a_description_names_every_cell():
         (lambda d: d.update(cells=[]), "must be a list of questions and cells"),
         (lambda d: d.update(cells=["ask"]), "must be a question or a cell"),
         (lambda d: d.update(more=1), "unknown field 'more'"),
-        (lambda d: d.update(version=99), "Install a newer one"),
+        (lambda d: d.update(version=99), "Install a newer modicum"),
         (lambda d: d.update(kept={}), "'kept' must be a list"),
         (lambda d: d.update(modicum="other"), "does not say 'cells'"),
     ],
@@ -235,7 +235,7 @@ def test_a_tree_of_two_thousand_questions_is_no_trouble():
 def test_cells_are_refused_where_a_model_must_be_trained_on_buckets():
     with pytest.raises(ParameterError, match=r"must be a Generalization\. Got CellPartition"):
         md.utility(cells(), X, [0] * 7, X, [0] * 7)
-    with pytest.raises(ParameterError, match="Got CellPartition; cells are judged by `certify` and `attacks`"):
+    with pytest.raises(ParameterError, match="Got CellPartition; use `certify` and `attacks` for cells"):
         md.evidence(cells(), X, [0] * 7, X, [0] * 7)
 
 

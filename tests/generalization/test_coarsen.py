@@ -143,7 +143,7 @@ def test_what_the_schema_locks_stays(people):
     coarser = g.coarsen(X, y, min_group=50)
     assert coarser["sex"] == g["sex"]
     assert smallest(coarser, X) >= 50
-    with pytest.raises(DataError, match="'sex' coarser, which the schema locks"):
+    with pytest.raises(DataError, match="coarser buckets of 'sex', which the schema locks"):
         g.coarsen(X, y, min_group=500)
     schema = schema.replace("job", locked=True)
     g = md.Uniform(buckets=4, schema=schema).fit(X).generalization_

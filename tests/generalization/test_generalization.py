@@ -198,7 +198,7 @@ def test_merge_refine_drop_and_diff(g):
         (lambda g: g.merge("age", ["≤ 19", "≥ 64"]), "Only neighbouring buckets of 'age'"),
         (lambda g: g.merge("age", ["≤ 20"]), "'age' has no bucket '≤ 20'"),
         (lambda g: g.merge("zip", ["x"]), "'zip' has no buckets to merge; it is dropped"),
-        (lambda g: g.refine("age", 19.5), "'age' cannot be changed like this"),
+        (lambda g: g.refine("age", 19.5), "'age' cannot be changed in this way"),
         (lambda g: g.refine("job", ["smith"]), "must all be in one of its buckets"),
         (lambda g: g.refine("dose", 1.0), "'dose' has no buckets to split"),
         (lambda g: g["height"], "no attribute 'height'"),
@@ -282,9 +282,9 @@ def _bucket(index, **changes):
         (_edit(schema={"attributes": []}), "no attribute 'age'"),
         (_edit(schema=[]), "mapping with the key 'attributes'"),
         (_edit(extra=1), "unknown field 'extra'"),
-        (_edit(attributes=[]), "says nothing about the attribute 'age'"),
+        (_edit(attributes=[]), "has no partition for the attribute 'age'"),
         (_bucket(0, up_to=99), "'age' is not valid: .*must rise"),
-        (_bucket(0, up_to=None), "'age' is not valid: .*must say 'up_to'"),
+        (_bucket(0, up_to=None), "'age' is not valid: .*except the last needs 'up_to'"),
         (_bucket(0, value=30), "'age' is not valid: .*bucket 1 lies outside"),
         (_bucket(0, colour="red"), "'age' is not valid: .*field 'colour'"),
         (lambda c: c["attributes"][1]["buckets"][0]["values"].append("clerk"), "'clerk' is in more than one bucket"),
@@ -334,11 +334,11 @@ def test_a_long_group_has_a_short_label():
 @pytest.mark.parametrize(
     ("entry", "complaint"),
     [
-        ({"name": "x", "buckets": [{"up_to": "inf"}, {}]}, "'x' is not valid: .*a number is expected"),
+        ({"name": "x", "buckets": [{"up_to": "inf"}, {}]}, "'x' is not valid: .*a finite number is expected"),
         ({"name": "d", "buckets": [{"up_to": 1e20}, {}]}, "'d' is not valid: .*a date is written as text"),
         ({"name": "d", "buckets": [{"up_to": "garbage"}, {}]}, "'d' is not valid"),
         ({"name": "d", "collected": False, "value": "garbage"}, "'d' is not valid"),
-        ({"name": "x", "collected": False, "value": "abc"}, "'x' is not valid: a number is expected"),
+        ({"name": "x", "collected": False, "value": "abc"}, "'x' is not valid: a finite number is expected"),
         ({"name": "c", "buckets": [{"values": [None]}]}, "'c' is not valid: .*a list of texts or numbers"),
         ({"name": "c", "buckets": [{"values": ["a"], "label": "l"}, {"values": ["b"], "label": "l"}]}, "called 'l'"),
     ],
@@ -416,7 +416,7 @@ def test_coded_records_need_a_coder_with_the_same_edges(people):
     pat = md.PrivacyTree(max_leaves=8, min_leaf=20, privacy=0.0).fit(X, y)
     codes = pat.coder_.encode(X)
     moved = pat.generalization_.refine("age", at=33.3)
-    with pytest.raises(md.errors.ArtifactError, match="'age' has an edge where the coder has none"):
+    with pytest.raises(md.errors.ArtifactError, match="'age' has an edge that the coder lacks"):
         moved.transform_codes(codes, pat.coder_)
     kept = md.Uniform(schema=md.Schema.infer(X).replace("age", locked=True)).fit(X).generalization_
     with pytest.raises(md.errors.ArtifactError, match="'age' is kept in full detail"):

@@ -80,7 +80,7 @@ def test_cells_that_keep_a_number_take_its_value_and_know_the_cell(cells, number
     told = [format.check(record) for record in sent]
     assert [each[0] for each in told] == cells.cells(numbers[:200]).tolist()
     assert (rule(format.inputs(told, "values")).to_numpy() == rule(cells.transform(numbers[:200], "values"))).all()
-    with pytest.raises(md.errors.DataError, match=r"about 'age' must be a number\.$"):
+    with pytest.raises(md.errors.DataError, match=r"entry for 'age' must be a number\.$"):
         format.check(sent[0] | {"age": "thirty"})
 
 
@@ -99,10 +99,10 @@ def test_a_questionnaire_admits_its_least_answers_and_nothing_finer(cells, numbe
         assert format.prediction(told) == form.state(answers).prediction
         if any(tuple(answers[name]) != least.get(name) for name in answers):
             finer += 1
-            with pytest.raises(md.errors.DataError, match="finer than it need be"):
+            with pytest.raises(md.errors.DataError, match="finer than the result needs"):
                 format.check({name: [detail[name][code] for code in codes] for name, codes in answers.items()})
     assert finer > 0
-    with pytest.raises(md.errors.DataError, match="still asked"):
+    with pytest.raises(md.errors.DataError, match="is still needed"):
         format.check({})
 
 
@@ -116,7 +116,7 @@ def test_an_attribute_of_which_all_buckets_are_named_is_to_be_left_out(cells, nu
         sent = {name: [detail[name][code] for code in codes] for name, codes in least.items()}
         for name in [name for name in format.names if name not in sent]:
             checked += 1
-            with pytest.raises(DataError, match=f"about '{name}' names all its buckets.*leave it out") as caught:
+            with pytest.raises(DataError, match=f"entry for '{name}' names all its buckets.*leave it out") as caught:
                 format.check(sent | {name: list(detail[name])})
             assert not any(label in str(caught.value) for label in detail[name])
             assert format.check(sent)
@@ -131,8 +131,8 @@ SECRET = "8423-very-private"
     [
         (SECRET, "must be an object"),
         ([SECRET], "must be an object"),
-        ({}, "says nothing about"),
-        ({SECRET: 1}, "says nothing about"),
+        ({}, "has no entry for 'age'"),
+        ({SECRET: 1}, "has no entry for 'age'"),
         ("age", "is not one of its buckets"),
         ("list", "is not one of its buckets"),
         ("dropped", "which is not collected"),
@@ -222,10 +222,10 @@ def test_an_unseen_category_that_is_told_besides_lies_in_its_own_cell():
 def test_what_the_tree_refuses_is_refused_though_it_could_be_told_besides(word):
     cells = _keeping_a_category(missing="refuse", unseen="refuse")
     for record in ({"job": word, "age": "(any)"}, {"job": word, "age": "≤ 20"}):
-        with pytest.raises(DataError, match="not what one of the cells tells"):
+        with pytest.raises(DataError, match="entries of the record together do not match any cell"):
             record_format(cells).check(record)
         assert not jsonschema.Draft202012Validator(cells.to_json_schema()).is_valid(record)
-    with pytest.raises(DataError, match="'job' is one that this artifact refuses"):
+    with pytest.raises(DataError, match="'job' is refused by this artifact"):
         record_format(md.Questionnaire(cells)).check({"job": word})
 
 

@@ -153,7 +153,7 @@ def test_canonical_text_of_every_dtype(values, words):
 def test_what_an_engine_cannot_compare_it_says():
     day = md.Attribute(name="day", kind="category")
     g = one(day, groups(day, [["2020-01-01"]]))
-    with pytest.raises(DataError, match="'day' is a category here but a Date"):
+    with pytest.raises(DataError, match="'day' is a category but has the type Date"):
         g.transform(pl.DataFrame({"day": [dt.date(2020, 1, 1)]}).lazy())
     with pytest.raises(DataError, match="'x' holds lists"):
         texts(as_frame(pd.DataFrame({"x": [[1], [2]]}))["x"])

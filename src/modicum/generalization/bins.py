@@ -1,13 +1,13 @@
-"""One attribute's partition: the meaning of a bucket, fixed once for every language it is exported to.
+"""The partition of an attribute into buckets, which means the same in every language it is exported to.
 
-**Numbers and dates.** Bucket i holds `edge[i-1] < x <= edge[i]`, compared in float64 (a date as seconds since 1970);
-the first and the last bucket are open-ended, so ±inf has a place; NaN and null are *missing*. **Categories** are
-compared as canonical text (`modicum.table.values`): integral numbers without a point, booleans `true` and `false`,
-Unicode in normal form C, nothing trimmed; each belongs to exactly one bucket. A category that no bucket names is
-*unseen*. **Unseen and missing** values go to a bucket that says it takes them, else to a bucket of their own, called
-`(other)` and `(missing)`, or are refused: the artifact says which. Every record therefore has exactly one bucket per
-attribute or a refusal that names the column. An attribute is *dropped* (one bucket, not collected), *coarsened*, or
-*kept*: a kept category has one bucket per value, a kept number passes through as a plain number.
+**Numbers and dates.** Bucket i holds `edge[i-1] < x <= edge[i]`, compared in float64 (a date as seconds since 1970).
+The first and the last bucket are open-ended and include ±inf. NaN and null are *missing*. **Categories** are compared
+as canonical text (`modicum.table.values`): integral numbers without a point, booleans as `true` and `false`, Unicode in
+normal form C, nothing trimmed. Each category belongs to exactly one bucket; a category that no bucket names is
+*unseen*. **Unseen and missing** values go to a bucket that takes them, or to buckets of their own, called `(other)` and
+`(missing)`, or are refused; the artifact says which. So every record has exactly one bucket per attribute, or an error
+names the column. An attribute is *dropped* (one bucket, not collected), *coarsened*, or *kept*: a kept category has one
+bucket per value, a kept number passes through unchanged.
 
 Codes number the buckets from 0 in their order, then `(other)`, then `(missing)`.
 """
@@ -39,7 +39,7 @@ _DAY = 86_400
 
 
 def number_text(value: float) -> str:
-    """A float as a person writes it.
+    """Write a float as a person would.
 
     Examples
     --------
@@ -51,9 +51,9 @@ def number_text(value: float) -> str:
 
 
 def interval_label(low: float | None, high: float | None, attribute: Attribute) -> str:
-    """The name of the bucket low < x <= high, whole numbers and whole days by their first and last member.
+    """Name the bucket low < x <= high; whole numbers and whole days by their first and last member.
 
-    An attribute stored as whole numbers is taken at its word: with an edge at 20, 21 is the first number above it.
+    If the attribute is stored as integers, the first number above an edge at 20 is 21.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def interval_label(low: float | None, high: float | None, attribute: Attribute) 
 
 
 def _whole_label(low: float | None, high: float | None, attribute: Attribute) -> str | None:
-    """By first and last whole number (or day); None where the bucket holds none."""
+    """Name a bucket by its first and last whole number or day; None if it contains none."""
     unit = _DAY if attribute.storage == "date" else 1
     first = None if low is None else (math.floor(low / unit) + 1) * unit
     last = None if high is None else math.floor(high / unit) * unit
@@ -90,12 +90,12 @@ def _whole_label(low: float | None, high: float | None, attribute: Attribute) ->
 
 
 def _range(low: str, high: str) -> str:
-    """A dash between plain numbers; a word where a dash could be read as a minus or part of a date."""
+    """Join two ends with a dash, or with `to` if a dash could be read as a minus or as part of a date."""
     return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"
 
 
 def group_label(values: Sequence[str], attribute: Attribute) -> str:
-    """The name of a group of categories: an ancestor's where it is exactly that, a range, or its members.
+    """Name a group of categories: by the ancestor with exactly these members, as a range, or by its members.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def group_label(values: Sequence[str], attribute: Attribute) -> str:
 
 
 def _neighbours(values: Sequence[str], attribute: Attribute) -> bool:
-    """Whether the values follow each other in the attribute's order."""
+    """Whether the values are consecutive in the attribute's order."""
     order = attribute.domain or ()
     start = order.index(values[0]) if values[0] in order else len(order)
     return tuple(values) == tuple(order[start : start + len(values)])
@@ -139,7 +139,7 @@ def _ancestor(values: set[str], attribute: Attribute) -> str | None:
 
 
 def unique(labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels, with a number behind each one that was there before.
+    """Make labels unique by adding a number to repeated ones.
 
     Examples
     --------
@@ -167,7 +167,7 @@ OTHER, MISSING = "(other)", "(missing)"
 
 
 class Bucket(BaseModel):
-    """What every bucket has: an optional name, a representative value, and whether it takes unseen or missing ones."""
+    """The fields of every bucket: an optional name, a representative, and whether it takes unseen or missing values."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -177,7 +177,7 @@ class Bucket(BaseModel):
 
 
 class Interval(Bucket):
-    """A range of numbers or dates, by its upper end (none for the last); dates as ISO text."""
+    """A range of numbers or dates, given by its upper end (None for the last range); dates as ISO text."""
 
     up_to: float | str | None = None
     takes: tuple[Literal["missing"], ...] = ()
@@ -217,12 +217,12 @@ class Partition(BaseModel):
 
     @property
     def action(self) -> Action:
-        """What becomes of the attribute: dropped, coarsened or kept."""
+        """What happens to the attribute: it is dropped, coarsened or kept."""
         raise ArtifactError("A partition is one of Dropped, FullDetail, Intervals or Groups.")
 
     @property
     def n_buckets(self) -> int:
-        """How many buckets, `(other)` and `(missing)` left out; 1 where it is dropped."""
+        """The number of buckets without `(other)` and `(missing)`; 1 if the attribute is dropped."""
         return 1
 
     @property
@@ -232,21 +232,21 @@ class Partition(BaseModel):
 
     @property
     def representatives(self) -> tuple[Scalar, ...]:
-        """For each code one value of the original domain; null for `(missing)`."""
+        """One value of the original domain for each code; None for `(missing)`."""
         return (self.value,)
 
     def encode(self, series: nw.Series[Any]) -> Codes:
-        """Each record's bucket."""
+        """Return the bucket code of each record."""
         return np.zeros(len(series), dtype=np.int64)
 
     def as_number(self, value: Scalar) -> float:
-        """A representative or an edge as float64: an ISO date, or a number."""
+        """Convert a representative or an edge, a number or an ISO date, to float64."""
         if self.attribute.kind == "date":
             if not isinstance(value, str):
                 raise ValueError("a date is written as text, like 2020-12-31")
             return seconds(iso(seconds(value)))
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-            raise ValueError("a number is expected where there is text or nothing")
+            raise ValueError("a finite number is expected")
         return float(value)
 
     def _refuse(self, refused: npt.NDArray[np.bool_], what: str) -> None:
@@ -256,7 +256,7 @@ class Partition(BaseModel):
 
 
 class Dropped(Partition):
-    """Not collected: one bucket for every value.
+    """An attribute that is not collected: one bucket for all values.
 
     Examples
     --------
@@ -271,17 +271,17 @@ class Dropped(Partition):
 
     @property
     def action(self) -> Action:
-        """What becomes of the attribute: it is dropped."""
+        """What happens to the attribute: it is dropped."""
         return "dropped"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """A readable name for the only code."""
+        """A readable name for the single code."""
         return ("(not collected)",)
 
 
 class FullDetail(Partition):
-    """A number or date collected as it is; its code is the number itself, as an integer that keeps order."""
+    """A number or date collected exactly; its code is the number, mapped to an integer that keeps the order."""
 
     full_detail: Literal[True] = True
     missing: Policy = "separate"
@@ -309,9 +309,9 @@ class FullDetail(Partition):
         return np.where(np.isnan(values), self.missing_code, keys)
 
     def decode(self, codes: Codes) -> Floats:
-        """The numbers that these codes stand for; NaN for missing."""
+        """Convert codes back to numbers; NaN for missing."""
         bits = np.where(codes < 0, np.iinfo(np.int64).min - codes, codes)
-        absent = (codes == self.missing_code) & (self.missing == "separate")  # where refused, -1 is a number's code too
+        absent = (codes == self.missing_code) & (self.missing == "separate")  # else -1 is the code of a number
         return np.where(absent, np.nan, bits.view(np.float64))
 
 
@@ -326,7 +326,7 @@ class Intervals(Partition):
         if self.attribute.is_category:
             raise ValueError("ranges belong to a number or date, not to a category")
         if any(bucket.up_to is None for bucket in self.buckets[:-1]) or self.buckets[-1].up_to is not None:
-            raise ValueError("every bucket but the last must say 'up_to', and the last must not")
+            raise ValueError("every bucket except the last needs 'up_to', and the last must not have it")
         edges = self.edges
         if np.any(np.diff(edges) <= 0):
             raise ValueError("the values of 'up_to' must rise from one bucket to the next")
@@ -339,7 +339,7 @@ class Intervals(Partition):
 
     @property
     def edges(self) -> Floats:
-        """The upper ends of all buckets but the last."""
+        """The upper ends of all buckets except the last."""
         return np.array([self.as_number(bucket.up_to) for bucket in self.buckets[:-1]], dtype=np.float64)
 
     @property
@@ -369,7 +369,7 @@ class Intervals(Partition):
         return tuple(own + [None] * (len(self.labels) - len(own)))
 
     def _inside(self, low: float, high: float) -> Scalar:
-        """A value for a bucket that names none: the usual one, or what lies nearest to it in the bucket."""
+        """Choose a value for a bucket without one: the usual value, or the nearest value in the bucket."""
         usual = 0.0 if self.value is None else self.as_number(self.value)
         nearest = usual if low < usual <= high else high if usual > high else shortest_above(low, high)
         return iso(nearest) if self.attribute.kind == "date" else nearest
@@ -460,16 +460,16 @@ class Groups(Partition):
 
 
 def shortest_above(low: float, high: float) -> float:
-    """A plain number in low < x <= high, near low."""
+    """Return a short number in low < x <= high, near low."""
     if low < np.floor(low) + 1 <= high:
         return float(np.floor(low) + 1)
     return high if np.isfinite(high) else float(np.nextafter(low, np.inf))
 
 
 def _with_special(names: list[str], special: list[str]) -> tuple[str, ...]:
-    """All labels, each once; `(other)` and `(missing)` keep their names even where a category bears them."""
-    all_of_them = unique([*special, *names])
-    return (*all_of_them[len(special) :], *all_of_them[: len(special)])
+    """Make all labels unique; `(other)` and `(missing)` keep their names even if a category has one of them."""
+    labels = unique([*special, *names])
+    return (*labels[len(special) :], *labels[: len(special)])
 
 
 def _check_labels(buckets: Sequence[Bucket]) -> None:
@@ -491,7 +491,7 @@ def _check_takes(buckets: Sequence[Bucket], what: Literal["unseen", "missing"], 
 
 
 def _special_code(buckets: Sequence[Bucket], what: Literal["unseen", "missing"], policy: Policy, own: int) -> int:
-    """The code of unseen or missing values: the bucket that takes them, else a bucket of their own, else -1."""
+    """Return the code of unseen or missing values: of the bucket that takes them, else `own`, or -1 if refused."""
     taker = next((i for i, bucket in enumerate(buckets) if what in bucket.takes), None)
     return taker if taker is not None else own if policy == "separate" else -1
 
@@ -503,7 +503,7 @@ AnyPartition = Dropped | FullDetail | Intervals | Groups
 
 
 def possible(partition: AnyPartition, target: Target, codes: Codes | None = None) -> Mask:
-    """For each bucket code (all of them where none are given), which of the target's values it may hold."""
+    """Return which of the target's values each bucket code may hold, by default for all buckets."""
     if isinstance(partition, FullDetail):
         return _exactly(partition, target, codes)
     if isinstance(partition, Dropped):
@@ -538,10 +538,10 @@ def _overlapping(partition: Intervals, target: Target) -> Mask:
 
 
 def _exactly(partition: FullDetail, target: Target, codes: Codes | None) -> Mask:
-    """A number in full detail is known exactly: one value remains."""
+    """One value is possible: a number in full detail is known exactly."""
     if codes is None:
         raise ParameterError(
-            f"The attribute {partition.name!r} is kept in full detail and has no list of buckets; say which codes."
+            f"The attribute {partition.name!r} is kept in full detail and has no list of buckets; pass 'codes'."
         )
     value = target.encode_numbers(partition.decode(codes))
     mask = np.zeros((len(codes), target.size), dtype=bool)

@@ -1,4 +1,4 @@
-"""Build partitions from edges, groups of values or codes, or from other partitions; and compare two of them."""
+"""Build partitions from edges, groups of values, codes or other partitions; compare two generalizations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,7 +25,7 @@ def intervals(
     usual: Scalar = None,
     missing_in: int | None = None,
 ) -> Intervals:
-    """A number's partition from its edges; `missing_in` is the bucket that missing values join.
+    """Build the partition of a number or date from its edges; `missing_in` is the bucket that takes missing values.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def groups(
     usual: Scalar = None,
     missing_in: int | None = None,
 ) -> Groups:
-    """A category's partition from its groups of values; `missing_in` is the group that missing values join.
+    """Build the partition of a category from groups of values; `missing_in` is the group that takes missing values.
 
     Examples
     --------
@@ -77,7 +77,9 @@ def groups(
 
 
 def drop(coding: Coding, stands: int | None = None) -> Dropped:
-    """The attribute is not collected; the code `stands` represents it, else the usual one.
+    """Build the partition of an attribute that is not collected; `stands` is the code that represents it.
+
+    By default it is the usual code.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def drop(coding: Coding, stands: int | None = None) -> Dropped:
 
 
 def keep(coding: Coding) -> AnyPartition:
-    """The attribute is collected in full detail.
+    """Build the partition of an attribute that is collected in full detail.
 
     Examples
     --------
@@ -109,11 +111,11 @@ def keep(coding: Coding) -> AnyPartition:
 
 
 def partition(coding: Coding, bucket_of: npt.ArrayLike, stands: Mapping[int, int] | None = None) -> AnyPartition:
-    """The partition in which codes with the same number share a bucket; where all do, it is dropped.
+    """Build the partition in which codes with the same number share a bucket; if all do, the attribute is dropped.
 
-    `bucket_of` has one entry per value, and one more for missing where missing occurred at fit. The buckets of an
-    attribute with an order must be runs of neighbours. `stands` says which code represents a bucket; by default its
-    median, or its most frequent category.
+    `bucket_of` has one entry per value, and one more for missing if the data for fitting had missing values. Each
+    bucket of an ordered attribute must hold consecutive values. `stands` maps a bucket to the code that represents it;
+    the default is its median, or its most frequent category.
 
     Examples
     --------
@@ -142,20 +144,20 @@ def partition(coding: Coding, bucket_of: npt.ArrayLike, stands: Mapping[int, int
 
 
 def middle_code(coding: Coding, codes: npt.NDArray[np.intp]) -> int:
-    """The code that represents some of an attribute's values best: their median, or the most frequent category."""
+    """Return the code that best represents several codes: their median, or the most frequent category."""
     counts = coding.counts[codes]
     return int(codes[weighted_median(counts) if isinstance(coding, NumberCoding) else np.argmax(counts)])
 
 
 def value_of(coding: Coding, code: int) -> Scalar:
-    """The value that stands for a code, as an artifact writes it; None for missing."""
+    """Return the value that represents a code, as an artifact writes it; None for missing."""
     if code >= coding.n_values:
         return None
     return coding.values[code] if isinstance(coding, CategoryCoding) else plain(coding.typical[code], coding.attribute)
 
 
 def attach_order(coding: CategoryCoding) -> Attribute:
-    """The attribute, with its order written down where it has one."""
+    """Add the order of an ordered attribute to it as its domain."""
     attribute = coding.attribute
     if attribute.kind != "ordered" or attribute.domain is not None:
         return attribute
@@ -167,7 +169,7 @@ def _usual(coding: Coding) -> Scalar:
 
 
 def plain(value: float, attribute: Attribute) -> Scalar:
-    """A float as the artifact writes it: a whole number, a decimal or an ISO date."""
+    """Write a float as the artifact does: as a whole number, a decimal or an ISO date."""
     if attribute.kind == "date":
         return iso(float(value))
     return int(value) if attribute.storage == "integer" and float(value).is_integer() else float(value)
@@ -177,7 +179,7 @@ def plain(value: float, attribute: Attribute) -> Scalar:
 
 
 def merge_buckets(partition: AnyPartition, labels: Sequence[str], label: str | None) -> AnyPartition:
-    """The partition with the named buckets made one; naming `(other)` or `(missing)` lets that bucket take those."""
+    """Merge the named buckets; with `(other)` or `(missing)`, the merged bucket takes those values."""
     if label is not None and not label:
         raise ArtifactError("A bucket's label cannot be empty text.")
     if not isinstance(partition, Intervals | Groups):
@@ -191,10 +193,10 @@ def merge_buckets(partition: AnyPartition, labels: Sequence[str], label: str | N
     own = [code for code in codes if code < partition.n_buckets]
     if not own:
         raise ArtifactError(
-            f"Merging buckets of {partition.name!r} needs at least one that is not (other) or (missing)."
+            f"Merging buckets of {partition.name!r} needs at least one other than (other) and (missing)."
         )
     if isinstance(partition, Intervals) and own != list(range(own[0], own[-1] + 1)):
-        raise ArtifactError(f"Only neighbouring buckets of {partition.name!r} can be merged: it has an order.")
+        raise ArtifactError(f"Only neighbouring buckets of {partition.name!r} can be merged, as they are ordered.")
     joined = _join_buckets(partition, own, label, codes)
     buckets: tuple[Interval | Group, ...] = partition.buckets
     rest = [bucket for code, bucket in enumerate(buckets) if code not in own]
@@ -204,7 +206,7 @@ def merge_buckets(partition: AnyPartition, labels: Sequence[str], label: str | N
 def _join_buckets(
     partition: Intervals | Groups, own: Sequence[int], label: str | None, codes: Sequence[int]
 ) -> Interval | Group:
-    """The buckets `own` as one, which takes unseen or missing values where their code is among `codes`."""
+    """Join the buckets `own`; the result takes unseen or missing values if their code is among `codes`."""
     value = partition.buckets[own[0]].value
     missing: tuple[Literal["missing"], ...] = ("missing",) if partition.missing_code in codes else ()
     if isinstance(partition, Intervals):
@@ -220,11 +222,11 @@ def _replace_buckets(partition: Intervals | Groups, buckets: Sequence[Interval |
         return type(partition)(**fields | {"buckets": tuple(buckets)})
     except ValueError as error:
         reason = str(error).splitlines()[2].strip().removeprefix("Value error, ").split(" [type=")[0]
-        raise ArtifactError(f"The attribute {partition.name!r} cannot be changed like this: {reason}.") from None
+        raise ArtifactError(f"The attribute {partition.name!r} cannot be changed in this way: {reason}.") from None
 
 
 def refine_buckets(partition: AnyPartition, at: float | str | Sequence[str]) -> AnyPartition:
-    """A number split at one more edge; or the named categories taken out into a bucket of their own."""
+    """Split a number's bucket at a new edge, or move the named categories into a bucket of their own."""
     if isinstance(partition, Intervals):
         return _refine_intervals(partition, at)
     if isinstance(partition, Groups):
@@ -236,7 +238,7 @@ def refine_buckets(partition: AnyPartition, at: float | str | Sequence[str]) -> 
 
 def _refine_intervals(partition: Intervals, at: float | str | Sequence[str]) -> AnyPartition:
     if not isinstance(at, str | int | float):
-        raise ArtifactError(f"The attribute {partition.name!r} is split at one value.")
+        raise ArtifactError(f"The attribute {partition.name!r} can only be split at a single value.")
     try:
         edge = partition.as_number(at)
     except ValueError as error:
@@ -270,7 +272,7 @@ def _refine_groups(partition: Groups, values: Sequence[str]) -> AnyPartition:
 
 
 def intersect_partitions(a: AnyPartition, b: AnyPartition) -> AnyPartition:
-    """A partition as fine as both together: what an adversary knows who saw both ([Staab24 §5], A6)."""
+    """Intersect two partitions: what an adversary who saw both knows ([Staab24 §5], A6)."""
     if a.attribute.kind != b.attribute.kind:
         raise ArtifactError(
             f"The attribute {a.name!r} is a {a.attribute.kind} in one and a {b.attribute.kind} in the other."
@@ -314,7 +316,7 @@ def _intersect_groups(a: Groups, b: Groups) -> Groups:
 
 
 def _cells(a: Groups, b: Groups) -> list[tuple[tuple[int, int], list[str]]]:
-    """Values that share both buckets, with the pair of buckets; of an ordered attribute only neighbours share."""
+    """Group the values that share both buckets, with the pair of buckets; if ordered, only consecutive values."""
     named = dict.fromkeys([*a.code_of, *b.code_of])
     ordered = a.attribute.kind == "ordered" and a.attribute.domain is not None
     if ordered:
@@ -337,7 +339,7 @@ def _cells(a: Groups, b: Groups) -> list[tuple[tuple[int, int], list[str]]]:
 
 @dataclass(frozen=True)
 class PartitionChange:
-    """One attribute that differs: how the second relates to the first, and both sets of bucket labels."""
+    """A change in one attribute: how the second partition relates to the first, and the bucket labels of both."""
 
     attribute: str
     relation: str
@@ -353,7 +355,7 @@ class PartitionChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """All changes; empty, and false, where the two generalizations put every record in the same buckets."""
+    """All changes; empty, and false, if the two generalizations put every record in the same buckets."""
 
     changes: tuple[PartitionChange, ...]
 
@@ -364,12 +366,12 @@ class Difference:
         return "\n".join(map(str, self.changes)) or "no difference"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the changes as plain data."""
         return asdict(self)
 
 
 def difference(before: "Generalization", after: "Generalization") -> Difference:
-    """Compare attribute by attribute; both must speak of the same attributes."""
+    """Compare two generalizations of the same attributes, attribute by attribute."""
     if set(before.names) != set(after.names):
         only = sorted(set(before.names) ^ set(after.names))
         raise ArtifactError(f"The two generalizations differ in their attributes: {only[0]!r} is in only one of them.")
@@ -391,7 +393,7 @@ def _relation(a: AnyPartition, b: AnyPartition) -> str:
 
 
 def _difference_cells(partition: AnyPartition) -> Any:
-    """What distinguishes a partition apart from labels and representatives."""
+    """Return what defines a partition, without labels and representatives."""
     if isinstance(partition, Intervals):
         return tuple(partition.edges.tolist()), partition.missing_code
     if isinstance(partition, Groups):

@@ -38,14 +38,14 @@ from modicum.table.targets import Target
 from modicum.table.values import canonical
 from modicum.typing import Codes, Mask
 
-# Down a tree of yes/no questions about codes, all records at once.
+# Walk down a tree of yes/no questions about codes, with all records at once.
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A tree laid flat: question i asks for `columns[i]`, and `goes_left` from `starts[i]` on says which codes go left.
+    """A tree as arrays: question i is about `columns[i]`, and `goes_left[starts[i] + code]` says if a code goes left.
 
-    `children[i]` are the next questions, or the leaf l as ~l.
+    `children[i]` are the next questions; leaf l is written as ~l.
     """
 
     columns: Codes
@@ -55,7 +55,7 @@ class Walk:
 
     @classmethod
     def of(cls, columns: Sequence[int], goes_left: Sequence[Mask], children: Sequence[Sequence[int]]) -> "Walk":
-        """Lay a tree flat, the first question its root.
+        """Build the arrays of a tree whose root is the first question.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class Walk:
         )
 
     def leaves(self, codes: npt.NDArray[Any]) -> Codes:
-        """The leaf of each row of codes."""
+        """Return the leaf of each row of codes."""
         if not len(self.columns):
             return np.zeros(len(codes), dtype=np.int64)
         from modicum.generalization.kernel import walk  # deferred: the compiler takes a second to import
@@ -83,9 +83,9 @@ class Walk:
         return found
 
 
-# The questions that lead to a cell: a tree, written down in preorder, every question before what follows from it.
+# The questions that lead to a cell: a tree in preorder, each question before its two sides.
 
-Box = dict[int, Mask]  # attribute → which of its codes are left; one that was not asked about may be anything
+Box = dict[int, Mask]  # attribute → which codes are possible; without an entry, all are
 
 
 class Ask(BaseModel):
@@ -98,7 +98,7 @@ class Ask(BaseModel):
 
 
 class Cell(BaseModel):
-    """A leaf: what the model predicts there (nothing where it must see more), and a representative record."""
+    """A leaf: the model's prediction (None if the model needs more), and a representative record."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -111,7 +111,7 @@ Entry = Ask | Cell
 
 @dataclass(frozen=True)
 class CellTree:
-    """The tree laid out: questions and cells in preorder, what each question sends left, and each cell's box."""
+    """The tree: its questions and cells in preorder, each cell's box, and the arrays to walk it."""
 
     questions: tuple[Ask, ...]
     cells: tuple[Cell, ...]
@@ -120,7 +120,7 @@ class CellTree:
 
     @classmethod
     def of(cls, entries: Iterable[Entry], detail: Generalization) -> "CellTree":
-        """Lay the entries out; each question must part the buckets of `detail` that reach it."""
+        """Build the tree from its entries; each question must split the buckets of `detail` that reach it."""
         questions: list[Ask] = []
         cells: list[Cell] = []
         boxes: list[Box] = []
@@ -128,10 +128,10 @@ class CellTree:
         lefts: list[Mask] = []
         children: list[list[int]] = []
         places = {name: j for j, name in enumerate(detail.names)}
-        waiting: list[tuple[int, int, Box]] = [(-1, 0, {})]  # the question above, the side, what reaches it
+        waiting: list[tuple[int, int, Box]] = [(-1, 0, {})]  # the parent question, its side, the codes that reach it
         for entry in entries:
             if not waiting:
-                raise ArtifactError("The artifact's field 'cells' goes on after its last cell.")
+                raise ArtifactError("The artifact's field 'cells' has entries after its last cell.")
             parent, side, box = waiting.pop()
             if isinstance(entry, Cell):
                 place = ~len(cells)
@@ -148,18 +148,18 @@ class CellTree:
             if parent >= 0:
                 children[parent][side] = place
         if waiting:
-            raise ArtifactError("The artifact's field 'cells' ends before every answer leads to a cell.")
+            raise ArtifactError("The artifact's field 'cells' ends too early: some answers lead to no cell.")
         for cell, box in zip(cells, boxes, strict=True):
             _check_values(cell, box, detail)
         return cls(tuple(questions), tuple(cells), tuple(boxes), Walk.of(columns, lefts, children))
 
     @property
     def asked(self) -> list[int]:
-        """The attributes that some question is about."""
+        """The attributes with at least one question."""
         return sorted(set(self.walk.columns.tolist()))
 
     def entries(self) -> list[Entry]:
-        """Questions and cells in preorder."""
+        """List questions and cells in preorder."""
         found: list[Entry] = []
         waiting = [0 if self.questions else ~0]
         while waiting:
@@ -173,7 +173,7 @@ class CellTree:
 
 
 def parse_entries(content: Any) -> list[Entry]:
-    """Questions and cells from plain data."""
+    """Read questions and cells from plain data."""
     if not isinstance(content, list) or not content:
         raise ArtifactError("The artifact's field 'cells' must be a list of questions and cells.")
     found: list[Entry] = []
@@ -191,7 +191,7 @@ def parse_entries(content: Any) -> list[Entry]:
 
 
 def find_code_sets(boxes: Sequence[Box], column: int, size: int) -> tuple[list[tuple[int, ...]], Codes]:
-    """The different sets of an attribute's codes that the boxes leave, in order, and which of them each box has."""
+    """List the distinct sets of an attribute's codes that the boxes allow, in order, and the set of each box."""
     everything = np.ones(size, dtype=bool)
     masks = np.array([box.get(column, everything) for box in boxes])
     distinct, which = np.unique(~masks, axis=0, return_inverse=True)  # first codes first
@@ -200,24 +200,24 @@ def find_code_sets(boxes: Sequence[Box], column: int, size: int) -> tuple[list[t
 
 def _parse_question(entry: Ask, box: Box, places: dict[str, int], detail: Generalization) -> tuple[int, Mask, Mask]:
     if entry.ask not in places:
-        raise ArtifactError(f"The cells ask for {entry.ask!r}, which the artifact does not have.")
+        raise ArtifactError(f"A question is about {entry.ask!r}, which is not an attribute of the artifact.")
     column = places[entry.ask]
     partition = detail.partitions[column]
     if isinstance(partition, Dropped | FullDetail):
-        raise ArtifactError(f"The cells ask for {entry.ask!r}, which has no buckets.")
+        raise ArtifactError(f"A question is about {entry.ask!r}, which has no buckets.")
     size = len(partition.labels)
     if any(not 0 <= code < size for code in entry.left):
-        raise ArtifactError(f"A question about {entry.ask!r} speaks of a bucket that it does not have.")
+        raise ArtifactError(f"A question about {entry.ask!r} names a bucket code that the attribute does not have.")
     left = np.zeros(size, dtype=bool)
     left[list(entry.left)] = True
     reaches = box.get(column, np.ones(size, dtype=bool))
     stay, go = np.flatnonzero(reaches & left), np.flatnonzero(reaches & ~left)
     if not len(stay) or not len(go):
-        raise ArtifactError(f"A question about {entry.ask!r} is asked where its answer is known already.")
+        raise ArtifactError(f"A question about {entry.ask!r} is redundant: its answer is already known.")
     if partition.attribute.has_order:
         stay, go = stay[stay < partition.n_buckets], go[go < partition.n_buckets]
         if len(stay) and len(go) and not (stay[-1] < go[0] or go[-1] < stay[0]):
-            raise ArtifactError(f"A question about {entry.ask!r} does not follow its order.")
+            raise ArtifactError(f"A question about {entry.ask!r} does not follow the order of its buckets.")
     return column, left, reaches
 
 
@@ -234,7 +234,7 @@ def _check_values(cell: Cell, box: Box, detail: Generalization) -> None:
 
 
 def code_of(partition: AnyPartition, value: Scalar) -> int:
-    """The bucket of one value as an artifact writes it; 0 for an attribute without buckets."""
+    """Return the bucket of one value, as an artifact writes it; 0 for an attribute without buckets."""
     if isinstance(partition, Intervals):
         if value is None:
             return partition.missing_code
@@ -249,9 +249,9 @@ def code_of(partition: AnyPartition, value: Scalar) -> int:
 
 
 def same_bucket(kept: AnyPartition, code: int, detail: AnyPartition) -> int:
-    """The bucket in `detail` of a bucket of an attribute that is told besides; -1 where `detail` refuses it.
+    """Return the bucket in `detail` that matches a kept attribute's bucket; -1 if `detail` refuses it.
 
-    Not by its representative: that of `(other)` is a usual value, which is not unseen.
+    Its representative would not do: `(other)` is represented by a usual value, which is not unseen.
     """
     if not isinstance(kept, Groups) or not isinstance(detail, Groups):
         return 0
@@ -266,24 +266,23 @@ Told = tuple[AnyPartition, list[tuple[int, ...]]]
 
 
 class CellPartition(TableExports):
-    """What a record tells: the box it falls into, and no more of each attribute than the box's side.
+    """A partition into boxes over several attributes: a record reveals only the box that it falls into.
 
-    A tree of questions about the buckets of `detail` leads every record to exactly one cell: the two sides of a
-    question are each other's complement, so that no gap is left and nothing overlaps. The same value is told more or
-    less precisely in different cells (local recoding), which reveals less than the generalization by all the same
-    buckets but takes code where data is collected.
+    A tree of questions about the buckets of `detail` leads every record to exactly one cell, without gaps or overlaps.
+    The same value is collected in more or less detail in different cells (local recoding). This reveals less than a
+    generalization with the same buckets, but needs code where data is collected.
 
     Parameters
     ----------
     detail : Generalization
-        The buckets that questions are about; an attribute that no question is about is dropped.
+        The buckets that questions are about; an attribute without a question is dropped.
     entries : iterable of Ask and Cell
         The tree in preorder: a question, then its left side, then its right.
     kept : iterable of partitions
-        Attributes that are told besides, the same in every cell, because the model needs them: in full detail, or in
-        buckets where no question is about them.
+        Attributes that are collected in the same way in every cell, because the model needs them: in full detail, or
+        in buckets if no question is about them.
     representatives : 'synthetic' or 'record'
-        Whether a cell's values were made up or are an actual person's. Those of a person are never saved.
+        Whether a cell's values are made up or those of an actual person, which are never saved.
 
     Examples
     --------
@@ -310,7 +309,7 @@ class CellPartition(TableExports):
         self._representatives = representatives
         strange = [name for name in self._kept if name not in detail.names]
         if strange:
-            raise ArtifactError(f"The cells keep {strange[0]!r}, which the artifact does not have.")
+            raise ArtifactError(f"The cells keep {strange[0]!r}, which is not an attribute of the artifact.")
         if representatives not in ("synthetic", "record"):
             raise ArtifactError("The artifact's field 'representatives' must be 'synthetic' or 'record'.")
         self._tree = CellTree.of(entries, detail)
@@ -318,7 +317,7 @@ class CellPartition(TableExports):
         for partition in self._kept.values():
             if partition.action == "dropped" or (partition.action == "coarsened" and partition.name in asked):
                 raise ArtifactError(
-                    f"The attribute {partition.name!r} is told besides, so that it must be in full detail."
+                    f"The attribute {partition.name!r} is kept and also asked about, so it must be in full detail."
                 )
 
     @property
@@ -333,13 +332,13 @@ class CellPartition(TableExports):
 
     @property
     def needed(self) -> list[str]:
-        """The attributes of which anything is told."""
+        """The attributes that are collected in any form."""
         asked = {self.names[j] for j in self._tree.asked}
         return [name for name in self.names if name in asked or name in self._kept]
 
     @property
     def kept(self) -> list[str]:
-        """The attributes that are told the same way in every cell."""
+        """The attributes that are collected in the same way in every cell."""
         return [name for name in self.names if name in self._kept]
 
     @property
@@ -354,17 +353,17 @@ class CellPartition(TableExports):
 
     @property
     def representatives(self) -> str:
-        """Whether the cells' values were made up ('synthetic') or are an actual person's ('record')."""
+        """Whether the cells' values are made up ('synthetic') or those of an actual person ('record')."""
         return self._representatives
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return len(self._tree.cells)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each attribute has; 0 for a number in full detail."""
+        """The number of codes of each attribute; 0 for a number in full detail."""
         return tuple(len(self.labels(name)) for name in self.names)
 
     def __eq__(self, other: object) -> bool:
@@ -377,35 +376,35 @@ class CellPartition(TableExports):
         unit = "cell" if self.n_cells == 1 else "cells"
         return f"<CellPartition: {self.n_cells} {unit} over {len(self.needed)} of {len(self.names)} attributes>"
 
-    # What is told
+    # What each cell reveals
 
     @cached_property
-    def _told(self) -> dict[str, tuple[list[tuple[int, ...]], Codes]]:
+    def _code_sets(self) -> dict[str, tuple[list[tuple[int, ...]], Codes]]:
         sizes = self._detail.sizes
         return {n: find_code_sets(self._tree.boxes, j, max(1, sizes[j])) for j, n in enumerate(self.names)}
 
     def told(self, name: str) -> Told:
-        """An attribute's buckets, and for each code that it may have here the buckets that are left possible."""
+        """Return an attribute's buckets, and for each of its codes here the buckets that remain possible."""
         if name in self._kept:
             partition = self._kept[name]
             return partition, [(code,) for code in range(len(partition.labels))]
-        return self._detail[name], self._told[name][0]
+        return self._detail[name], self._code_sets[name][0]
 
     def labels(self, name: str) -> tuple[str, ...]:
-        """What may be told of an attribute, in words, one for each code; nothing for a number in full detail."""
-        return self._kept[name].labels if name in self._kept else self._words[name]
+        """Return the label of each of an attribute's codes; empty for a number in full detail."""
+        return self._kept[name].labels if name in self._kept else self._local_labels[name]
 
     @cached_property
-    def _words(self) -> dict[str, tuple[str, ...]]:
-        told = {name: self.told(name) for name in self.names if name not in self._kept}
-        return {name: unique([format_label(p, codes) for codes in sets]) for name, (p, sets) in told.items()}
+    def _local_labels(self) -> dict[str, tuple[str, ...]]:
+        local = {name: self.told(name) for name in self.names if name not in self._kept}
+        return {name: unique([format_label(p, codes) for codes in sets]) for name, (p, sets) in local.items()}
 
     def told_by_cell(self, name: str) -> Codes:
-        """Which of its codes each cell tells of an attribute that is not kept."""
-        return self._told[name][1]
+        """Return each cell's code of an attribute that is not kept."""
+        return self._code_sets[name][1]
 
     def cell_labels(self, cell: int) -> dict[str, str]:
-        """What one cell's records tell, in words; attributes that may be anything are left out."""
+        """Return what one cell reveals, as labels; attributes with no restriction are left out."""
         box = self._tree.boxes[cell]
         return {
             self.names[j]: format_label(self._detail.partitions[j], np.flatnonzero(mask).tolist())
@@ -413,42 +412,42 @@ class CellPartition(TableExports):
             if not mask.all() and self.names[j] not in self._kept
         }
 
-    # Applying it
+    # Apply it
 
     def cells(self, X: Any) -> Codes:
-        """The cell of each record, numbered from 0 as they stand in the tree."""
+        """Return the cell of each record, numbered from 0 in the order of the tree."""
         return self._tree.walk.leaves(self._detail.codes(as_frame(X, self.names)))
 
     def codes(self, X: Any) -> Codes:
-        """What is told of each record in each attribute: what an adversary sees of X."""
+        """Return the code of each record in each attribute: what an adversary sees of X."""
         frame = as_frame(X, self.names)
         cells = self.cells(frame)
-        found = np.zeros((len(frame), len(self.names)), dtype=np.int64)
+        codes = np.zeros((len(frame), len(self.names)), dtype=np.int64)
         for j, name in enumerate(self.names):
             kept = self._kept.get(name)
-            found[:, j] = self._told[name][1][cells] if kept is None else kept.encode(column(frame, name))
-        return found
+            codes[:, j] = self._code_sets[name][1][cells] if kept is None else kept.encode(column(frame, name))
+        return codes
 
     def possible(self, attribute: str, target: Target, codes: Codes) -> Mask:
-        """For each row of codes, which of the target's values it leaves possible."""
+        """Return which of the target's values each row of codes leaves possible."""
         own = codes if codes.ndim == 1 else codes[:, self.names.index(attribute)]
         if attribute in self._kept:
             return possible(self._kept[attribute], target, own)
-        partition, told = self.told(attribute)
+        partition, code_sets = self.told(attribute)
         each = possible(partition, target)
-        return np.array([each[list(buckets)].any(axis=0) for buckets in told])[own]
+        return np.array([each[list(buckets)].any(axis=0) for buckets in code_sets])[own]
 
     def transform(self, X: Any, output: Output = "labels") -> Any:
-        """X with no more detail than the cells tell.
+        """Return X with no more detail than the cells reveal.
 
         Parameters
         ----------
         X : frame or array
-            Or a lazy table (DuckDB relation, Spark DataFrame, …), which stays lazy. Only the needed attributes must be
-            there; other columns are never passed through.
+            Or a lazy table (DuckDB relation, Spark DataFrame, …), which stays lazy. Only the needed attributes are
+            required; other columns are never passed through.
         output : "labels", "codes" or "values"
-            `labels`: what is told, in words; `codes`: the same as integers; `values`: each cell's representative
-            record in the original types, for all attributes, kept ones as they are: what the model is given.
+            `labels`: what each cell reveals, in words; `codes`: the same as integers; `values`: all attributes in
+            their original types as input for the model, with each cell's representative values for those not kept.
         """
         check_form(output)
         if is_lazy(X):
@@ -474,20 +473,20 @@ class CellPartition(TableExports):
             return column(frame, name).to_native()
         return label_codes(codes, self.labels(name))
 
-    # Looking at it
+    # Look at it
 
     def describe(self, X: Any = None) -> CellsDescription:
-        """The cells in words, one line each; with records, each cell's share, the largest first."""
+        """Describe the cells, one line each; with records, also each cell's share, the largest first."""
         return describe_cells(self, X)
 
-    # Keeping it
+    # Save and load it
 
     def to_dict(self) -> storage.PlainArtifact:
-        """The artifact as plain data, ready for JSON; refused where a cell's values are an actual person's."""
+        """Return the artifact as plain data for JSON; refused if the cells hold values of actual people."""
         if self._representatives == "record":
             raise ArtifactError(
-                "These cells hold the records of actual people as representatives, which must not be passed on; fit "
-                "with representatives='synthetic'."
+                "These cells hold the records of actual people as representatives, which must not be shared; fit with "
+                "representatives='synthetic'."
             )
         return self._plain()
 
@@ -503,7 +502,7 @@ class CellPartition(TableExports):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, object]) -> "CellPartition":
-        """The artifact from plain data; everything is checked."""
+        """Read and check the artifact from plain data."""
         if not isinstance(content, dict) or content.get("modicum") != "cells":
             raise ArtifactError("The artifact's field 'modicum' does not say 'cells'.")
         unknown = set(content) - {"modicum", "version", "schema", "attributes", "kept", "cells"}
@@ -518,12 +517,12 @@ class CellPartition(TableExports):
         return cls(detail, parse_entries(content.get("cells")), kept=partitions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON, one line per question and cell; an existing file is replaced only by a complete one."""
+        """Save it as JSON, one line per question and cell; an existing file is replaced only by a complete one."""
         storage.write_json(self.to_dict(), path)
 
 
 def format_label(partition: AnyPartition, codes: Sequence[int]) -> str:
-    """The name of several buckets together: a range, a group of categories, `(any)` where nothing is told."""
+    """Name several buckets together: a range, a group of categories, or `(any)` for all of them."""
     if isinstance(partition, Dropped | FullDetail) or len(codes) == len(partition.labels):
         return "(any)"
     own = [code for code in codes if code < partition.n_buckets]

@@ -1,13 +1,13 @@
-"""Buckets merged until every observed combination of them has k records (the guarantee [Staab24 §9] hopes for).
+"""Merge buckets until every observed combination of them has k records (the guarantee [Staab24 §9] hopes for).
 
-Records with the same buckets are one cell. What merging costs is the rise of the label's entropy given the cell, in
-nats over all records: log-loss is what a classifier on z minimizes, and unlike Gini impurity it still tells cells apart
-that are nearly pure. Only cells of at least k records are compared, so that their labels are not mere chance.
+Records with the same buckets form a cell. The cost of merging is the rise of the label's entropy given the cell, in
+nats over all records: a classifier on z minimizes log-loss, which unlike Gini impurity still distinguishes nearly pure
+cells. Only cells of at least k records are compared, so that their labels are not mere chance.
 
-The coarsest state always has groups of k (what is locked is checked before). From there, `_split` undoes merges one at
-a time, each time the one that lowers the entropy most among those that leave no cell with fewer than k. That is exact
-at every step and quick, since there are far fewer splits left in the end than merges needed to get there. What is split
-early may block what would be worth more together; `_search` therefore also tries to let single attributes wait.
+The coarsest state always has groups of k (locked attributes are checked first). From there, `_split` undoes merges one
+at a time, each time the one that lowers the entropy most without leaving a cell smaller than k. Each step is exact, and
+few steps are needed, because far fewer splits remain in the end than merges would be needed. An early split may block
+later ones that are worth more together, so `_search` also tries to split single attributes last.
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ from modicum.typing import Codes, Floats
 
 @dataclass(frozen=True)
 class _Axis:
-    """One attribute that may be coarsened: `seen` are the codes of its buckets that occur, `records` how often.
+    """An attribute that may be coarsened: `seen` are the codes of its buckets that occur, `records` how often.
 
-    It is `exact` where no two values that were told apart share a bucket.
+    It is `exact` if no two values that were distinguished share a bucket.
     """
 
     partition: Intervals | Groups
@@ -54,7 +54,7 @@ class _Axis:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Records alike: a bucket per axis, what stays as it is, records per label, size, and (cell, person) pairs."""
+    """Groups of equal records: buckets per axis, the locked part, records per label, sizes, (cell, person) pairs."""
 
     codes: Codes
     fixed: Codes
@@ -66,7 +66,7 @@ class _Cells:
 def coarsen_partitions(
     partitions: Sequence[AnyPartition], schema: Schema, X: Any, y: Any, min_group: int, label_bins: int | None = None
 ) -> list[AnyPartition]:
-    """The partitions, coarsened until each combination of buckets in X has `min_group` records, or persons.
+    """Coarsen partitions until each combination of buckets in X has `min_group` records, or persons.
 
     Examples
     --------
@@ -94,13 +94,13 @@ def coarsen_partitions(
     cells = _cells(places, fixed, classes, len(labels), persons)
     with stoppable("making groups larger") as stop:
         groups = _search(cells, axes, min_group, stop)
-    found = list(partitions)
+    coarser = list(partitions)
     for j, axis, group in zip(free, axes, groups, strict=True):
-        found[j] = _merge_buckets(partitions[j], axis, group)
-    # What was promised is counted again, from the records.
-    if _smallest([encode_column(p, frame) for p in found], persons) < min_group:
+        coarser[j] = _merge_buckets(partitions[j], axis, group)
+    # Check the guarantee on the records themselves.
+    if _smallest([encode_column(p, frame) for p in coarser], persons) < min_group:
         raise DataError(f"No coarser generalization was found in which every group has {min_group:,} members.")
-    return found
+    return coarser
 
 
 def _check(min_group: Any, n: int, persons: Codes | None) -> None:
@@ -108,9 +108,9 @@ def _check(min_group: Any, n: int, persons: Codes | None) -> None:
         raise ParameterError(f"The 'min_group' parameter must be an int ≥ 1. Got {min_group!r} instead.")
     if not n:
         raise DataError("The data has no rows, so there are no groups to make larger.")
-    there, unit = (n, "records") if persons is None else (int(persons.max()) + 1, "persons")
-    if min_group > there:
-        raise ParameterError(f"The 'min_group' parameter is {min_group:,}, more than the {there:,} {unit} in X.")
+    available, unit = (n, "records") if persons is None else (int(persons.max()) + 1, "persons")
+    if min_group > available:
+        raise ParameterError(f"The 'min_group' parameter is {min_group:,}, more than the {available:,} {unit} in X.")
 
 
 def _check_locked(held: Sequence[AnyPartition], codes: Sequence[Codes], persons: Codes | None, k: int) -> None:
@@ -118,8 +118,8 @@ def _check_locked(held: Sequence[AnyPartition], codes: Sequence[Codes], persons:
         return
     alone = [p.name for p, column_codes in zip(held, codes, strict=True) if _smallest([column_codes], persons) < k]
     raise DataError(
-        f"Groups of at least {k:,} would need {format_names(alone[:1] or [p.name for p in held])} coarser, which the "
-        "schema locks."
+        f"Groups of at least {k:,} need coarser buckets of {format_names(alone[:1] or [p.name for p in held])}, which "
+        "the schema locks; lower 'min_group' or change the schema."
     )
 
 
@@ -128,7 +128,7 @@ def _smallest(codes: Sequence[Codes], persons: Codes | None) -> int:
 
 
 def _axis(partition: AnyPartition, codes: Codes, frame: Any) -> tuple[_Axis, Codes]:
-    """The attribute's buckets that occur, and each record's place among them; a number in full detail is cut first."""
+    """Return the buckets that occur and each record's position among them; first cut a number in full detail."""
     exact = len(np.unique(codes))
     if isinstance(partition, FullDetail):
         values = numbers(column(frame, partition.name), partition.attribute)
@@ -145,7 +145,7 @@ def _axis(partition: AnyPartition, codes: Codes, frame: Any) -> tuple[_Axis, Cod
 
 
 def _cells(places: Sequence[Codes], fixed: Codes, classes: Codes, n_classes: int, persons: Codes | None) -> _Cells:
-    """Records with the same buckets made one cell."""
+    """Combine the records with the same buckets to cells."""
     table = np.column_stack([*places, fixed])
     of_row = group_rows(table)
     m = int(of_row.max()) + 1
@@ -166,10 +166,10 @@ def _per_bucket(codes: Codes, counts: Floats, size: int = 0) -> Floats:
 
 
 def _keys(axes: Sequence[_Axis], cells: _Cells) -> tuple[list[npt.NDArray[np.uint64]], npt.NDArray[np.uint64]]:
-    """A number for every bucket; a cell's key is their sum, so that one axis is left out by subtracting.
+    """Draw a number for every bucket; a cell's key is their sum, so an axis is left out by subtracting.
 
-    They are random, from a fixed seed, and of 64 bits, so that two cells hardly ever share a key by chance; a group
-    that became too small by it would be found when the result is counted again.
+    The numbers have 64 bits and a fixed seed, so two cells hardly ever share a key by chance. The final count would
+    find a group that became too small because of it.
     """
     random = np.random.default_rng(0)
     marks = [random.integers(0, 2**64, len(axis.seen), dtype=np.uint64) for axis in axes]
@@ -178,7 +178,7 @@ def _keys(axes: Sequence[_Axis], cells: _Cells) -> tuple[list[npt.NDArray[np.uin
 
 
 def _label_order(codes: Codes, counts: Floats, special: npt.NDArray[np.bool_]) -> Codes:
-    """Each bucket's place when a category's buckets are ordered by P(y | bucket), on its first principal axis."""
+    """Return each bucket's place if a category's buckets are ordered by P(y | bucket), on the first principal axis."""
     per_bucket = _per_bucket(codes, counts, len(special))
     total = per_bucket.sum(axis=1, keepdims=True)
     share = per_bucket / total
@@ -194,10 +194,10 @@ def _label_order(codes: Codes, counts: Floats, special: npt.NDArray[np.bool_]) -
 
 
 def _search(cells: _Cells, axes: Sequence[_Axis], k: int, stop: Stop) -> list[Codes]:
-    """For each axis the group of each bucket, named by its first one, such that every cell has k.
+    """Return for each axis the group of each bucket, named by its first bucket, such that every cell has k.
 
-    After the plain greedy one, searches in which one more attribute waits for all others, as long as that helps. Every
-    cell has k at all times, so that it can be stopped anywhere.
+    After the plain greedy search, try searches that split one more attribute after all others, as long as that helps.
+    Every cell has k at all times, so the search can stop at any time.
     """
     nothing = [np.zeros(len(axis.seen), dtype=np.int64) for axis in axes]
     best, loss = _split(cells, axes, nothing, k, stop)
@@ -214,7 +214,7 @@ def _search(cells: _Cells, axes: Sequence[_Axis], k: int, stop: Stop) -> list[Co
 
 
 def _loss(cells: _Cells, groups: Sequence[Codes]) -> float:
-    """The label's entropy given the cell, in nats over all records."""
+    """Return the label's entropy given the cell, in nats over all records."""
     codes = [group[cells.codes[:, j]] for j, group in enumerate(groups)]
     counts = _per_bucket(group_rows(np.column_stack([*codes, cells.fixed])), cells.labels)
     return float(_xlogx(counts.sum(axis=1)).sum() - _xlogx(counts).sum())
@@ -228,9 +228,9 @@ def _split(
     stop: Stop,
     last: frozenset[int] = frozenset(),
 ) -> tuple[list[Codes], float]:
-    """The groups, parted one at a time where the entropy falls most and every cell still has k.
+    """Split the groups one at a time, where the entropy falls most and every cell still has k.
 
-    A group that cannot be parted now never can: other splits only make cells smaller.
+    A group that cannot be split now can never be split: other splits only make cells smaller.
     """
     groups = [group.copy() for group in groups]
     marks, fixed = _keys(axes, cells)
@@ -273,7 +273,7 @@ def _member_order(cells: _Cells, j: int, axis: _Axis) -> Codes:
 def _best_split(
     cells: _Cells, others: npt.NDArray[np.uint64], j: int, axis: _Axis, members: Codes, k: int
 ) -> tuple[float, int] | None:
-    """Where to part a group's members, and how far the entropy falls; None where some cell would be too small."""
+    """Return the gain and place of a group's best split; None if every split leaves a cell too small."""
     place = np.full(len(axis.seen), -1)
     place[members] = np.arange(len(members))
     at = place[cells.codes[:, j]]
@@ -281,10 +281,10 @@ def _best_split(
     runs, run = np.unique(others[inside], return_inverse=True)
     shape = (len(runs), len(members))
     flat = run * shape[1] + at[inside]
-    left, right = _sizes_beside(cells, inside, run, at, flat, shape)
+    left, right = _sizes_of_sides(cells, inside, run, at, flat, shape)
     allowed = ((left == 0) | (left >= k)).all(axis=0) & ((right == 0) | (right >= k)).all(axis=0)
     special = axis.special[members]
-    # (other) and (missing) come last, and a bucket for just these two cannot be written down.
+    # (other) and (missing) come last, and no bucket can hold only these two.
     where = np.flatnonzero(allowed)
     where = where[(len(members) - special.sum() > where + 1) | (where == len(members) - 2)]
     if not len(where):
@@ -309,10 +309,10 @@ def _xlogx(x: Any) -> Any:
     return x * np.log(np.maximum(x, 1e-300))
 
 
-def _sizes_beside(
+def _sizes_of_sides(
     cells: _Cells, inside: Codes, run: Codes, at: Codes, flat: Codes, shape: tuple[int, int]
 ) -> tuple[Codes, Codes]:
-    """How many records, or persons, each run has up to each member but the last, and beyond it."""
+    """Count each run's records, or persons, up to each member except the last, and after it."""
     if cells.people is None:
         table = np.bincount(flat, weights=cells.sizes[inside], minlength=shape[0] * shape[1]).reshape(shape)
         left = np.cumsum(table, axis=1)
@@ -335,7 +335,7 @@ def _sizes_beside(
 
 
 def _merge_buckets(old: AnyPartition, axis: _Axis, group: Codes) -> AnyPartition:
-    """The attribute's partition with the buckets of each group made one."""
+    """Merge the buckets of each group in the attribute's partition."""
     partition = axis.partition
     if (group == np.arange(len(group))).all():
         return old if axis.exact else partition

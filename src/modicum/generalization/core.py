@@ -1,4 +1,4 @@
-"""The artifact: one partition per attribute; global, single-dimensional, strict [Staab24 §4]."""
+"""The generalization: one partition per attribute; global, single-dimensional, strict [Staab24 §4]."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,13 +31,13 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
 from modicum.typing import Codes, Mask
 
-# A generalization on records that are already coded: one look-up per attribute, and no value is read again.
+# Apply a generalization to coded records: one look-up per attribute, without reading values again.
 
-_ROWS = 16_384  # at once, so that they stay in the processor's cache
+_ROWS = 16_384  # at a time, to fit the processor's cache
 
 
 def bucket_tables(partitions: Sequence[AnyPartition], coder: Coder) -> list[npt.NDArray[np.uint16]]:
-    """For each attribute, the bucket of each of the coder's codes."""
+    """Return, for each attribute, the bucket of each of the coder's codes."""
     codings = {coding.attribute.name: coding for coding in coder.codings}
     absent = [p.name for p in partitions if p.name not in codings]
     if absent:
@@ -46,7 +46,7 @@ def bucket_tables(partitions: Sequence[AnyPartition], coder: Coder) -> list[npt.
 
 
 def look_up(tables: Sequence[npt.NDArray[np.uint16]], codes: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
-    """The bucket of each record in each attribute."""
+    """Return the bucket of each record in each attribute."""
     result = np.empty(codes.shape, dtype=np.uint16)
     for start in range(0, len(codes), _ROWS):
         rows = slice(start, start + _ROWS)
@@ -77,7 +77,7 @@ def _intervals(partition: Intervals, coding: Coding) -> npt.NDArray[np.int64]:
     assert isinstance(coding, NumberCoding)
     if not np.isin(partition.edges, coding.edges).all():
         raise ArtifactError(
-            f"The attribute {partition.name!r} has an edge where the coder has none, so that one code falls into two "
+            f"The attribute {partition.name!r} has an edge that the coder lacks, so one code would fall into two "
             "buckets; transform the records themselves."
         )
     return partition.encode_numbers(np.append(coding.edges, np.inf))
@@ -87,10 +87,10 @@ def _intervals(partition: Intervals, coding: Coding) -> npt.NDArray[np.int64]:
 
 
 class Generalization(GeneralizationExports):
-    """What is collected of each attribute, and in what detail.
+    """The attributes that are collected, and the detail of each.
 
-    Every record has exactly one bucket per attribute (strict and total: see `modicum.generalization.bins` for what a
-    bucket holds). It is plain data: it can be saved, edited by hand, compared, and applied wherever the data is.
+    Every record has exactly one bucket per attribute (strict and total; `modicum.generalization.bins` defines what a
+    bucket holds). A generalization is plain data: save it, edit it by hand, compare it, apply it where the data is.
 
     Parameters
     ----------
@@ -116,10 +116,10 @@ class Generalization(GeneralizationExports):
         by_name = {p.name: p for p in partitions}
         absent = [name for name in schema.features if name not in by_name]
         if absent:
-            raise ArtifactError(f"The generalization says nothing about the attribute {absent[0]!r}.")
+            raise ArtifactError(f"The generalization has no partition for the attribute {absent[0]!r}.")
         extra = [name for name in by_name if name not in schema.features]
         if extra:
-            raise ArtifactError(f"The generalization speaks of {extra[0]!r}, which the schema does not let it collect.")
+            raise ArtifactError(f"The schema does not allow collecting {extra[0]!r}; remove its partition.")
         self._partitions = tuple(_plainest(by_name[name]) for name in schema.features)
         known = {p.name: p.attribute for p in self._partitions}
         self._schema = Schema(attributes=tuple(known.get(a.name, a) for a in schema), missing=schema.missing)
@@ -146,17 +146,17 @@ class Generalization(GeneralizationExports):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many codes each attribute has, `(other)` and `(missing)` included; 0 for a number in full detail."""
+        """The number of codes of each attribute, with `(other)` and `(missing)`; 0 for a number in full detail."""
         return tuple(1 if isinstance(p, Dropped) else len(p.labels) for p in self._partitions)
 
     @property
     def n_buckets(self) -> int:
-        """All buckets; a dropped attribute counts 1, `(other)` and `(missing)` do not count."""
+        """The number of all buckets without `(other)` and `(missing)`; a dropped attribute counts 1."""
         return sum(p.n_buckets for p in self._partitions)
 
     @property
     def buckets(self) -> dict[str, tuple[str, ...]]:
-        """Each needed attribute's bucket labels; a number kept in full detail has none."""
+        """The bucket labels of each needed attribute; empty for a number in full detail."""
         return {p.name: p.labels for p in self._partitions if not isinstance(p, Dropped)}
 
     def __getitem__(self, name: str) -> AnyPartition:
@@ -168,7 +168,7 @@ class Generalization(GeneralizationExports):
         )
 
     def told(self, name: str) -> tuple[AnyPartition, list[tuple[int, ...]]]:
-        """An attribute's buckets, and for each code the buckets that are left possible: itself alone."""
+        """Return an attribute's buckets, and for each code the buckets that remain possible: only that bucket."""
         partition = self[name]
         return partition, [(code,) for code in range(len(partition.labels))]
 
@@ -181,10 +181,10 @@ class Generalization(GeneralizationExports):
     def __repr__(self) -> str:
         return f"<Generalization: {len(self.needed)} of {len(self.names)} attributes, {self.n_buckets} buckets>"
 
-    # Applying it
+    # Apply it
 
     def codes(self, X: Any) -> Codes:
-        """The bucket of each record in each attribute, dropped ones included (0): what an adversary sees of X."""
+        """Return the bucket of each record in each attribute (0 if dropped): what an adversary sees of X."""
         frame = self._frame(X)
         result = np.zeros((len(frame), len(self._partitions)), dtype=np.int64)
         for j, partition in enumerate(self._partitions):
@@ -193,18 +193,18 @@ class Generalization(GeneralizationExports):
         return result
 
     def transform_codes(self, codes: npt.NDArray[Any], coder: Coder) -> npt.NDArray[np.uint16]:
-        """The buckets of records that a coder has coded: one look-up per attribute, for tables of many millions.
+        """Return the buckets of coded records with one look-up per attribute, for tables of many millions of rows.
 
         Parameters
         ----------
         codes : array of int, one row per record
-            What `coder.encode` gives.
+            The result of `coder.encode`.
         coder : Coder
-            The coder of the data that this generalization was made from (`PrivacyTree.coder_`, for one).
+            The coder of the data that this generalization was made from, for example `PrivacyTree.coder_`.
 
         Returns
         -------
-        array of uint16 with a column for every attribute, 0 for one that is not collected
+        array of uint16 with a column for every attribute, 0 if it is not collected
 
         Examples
         --------
@@ -218,16 +218,16 @@ class Generalization(GeneralizationExports):
         return look_up(bucket_tables(self._partitions, coder), codes)
 
     def possible(self, attribute: str, target: Target, codes: Codes | None = None) -> Mask:
-        """Which values of an attribute each of its buckets leaves possible [Staab24 Appendix A].
+        """Return which values of an attribute each of its buckets leaves possible [Staab24 Appendix A].
 
         Parameters
         ----------
         attribute : str
         target : Target
-            The values to tell apart: categories, or the bins of a number.
+            The values to distinguish: categories, or the bins of a number.
         codes : array of int, optional
-            The buckets asked about: of this attribute, or whole rows as `codes` gives them; all buckets by default. A
-            number in full detail has no list of buckets, so there they must be given.
+            Bucket codes of this attribute, or whole rows as `codes` returns them; all buckets by default. Required for
+            a number in full detail, which has no list of buckets.
 
         Returns
         -------
@@ -249,28 +249,28 @@ class Generalization(GeneralizationExports):
         return possible(partition, target, buckets)[which]
 
     def transform(self, X: Any, output: Output = "labels") -> Any:
-        """X with no more detail than this generalization collects.
+        """Return X with no more detail than this generalization collects.
 
         Parameters
         ----------
         X : frame or array
             pandas, polars or numpy, or a lazy table (DuckDB relation, polars LazyFrame, …), which stays lazy. Only the
-            needed attributes must be there; other columns are never passed through.
+            needed attributes are required; other columns are never passed through.
         output : "labels", "codes" or "values"
-            `labels`: ordered categoricals that know all buckets (in an engine its own type for that, or text);
-            `codes`: integers; `values`: one representative value per bucket in the original types, for all attributes,
-            so that a model trained on raw data can use it. A number kept in full detail stays a number.
+            `labels`: ordered categoricals with all buckets (in an engine its own such type, or text); `codes`:
+            integers; `values`: all attributes in their original types with one representative value per bucket, for a
+            model trained on raw data. A number kept in full detail stays a number.
 
         Returns
         -------
-        The same kind of frame, with the needed attributes (for `values`: all) in the schema's order. Where nothing is
-        needed a pandas frame keeps its rows; polars has no rows without columns.
+        The same kind of frame, with the needed attributes (for `values`: all) in the schema's order. If no attribute
+        is needed, a pandas frame keeps its rows; polars has no rows without columns.
         """
         check_form(output)
         chosen = [p for p in self._partitions if output == "values" or not isinstance(p, Dropped)]
         if is_lazy(X):
             if not chosen:
-                raise ArtifactError("This generalization collects nothing, and an engine has no table without columns.")
+                raise ArtifactError("This generalization collects nothing, and engines have no tables without columns.")
             return in_engine(X, chosen, output)
         frame = self._frame(X)
         return same_kind({p.name: transform_column(p, frame, output) for p in chosen}, like=X)
@@ -279,7 +279,7 @@ class Generalization(GeneralizationExports):
         return as_frame(X, self.names)
 
     def encoder(self) -> Any:
-        """An unfitted scikit-learn transformer for `transform`'s labels, with the buckets as fixed categories.
+        """Return an unfitted scikit-learn transformer for `transform`'s labels, with the buckets as fixed categories.
 
         Examples
         --------
@@ -297,33 +297,33 @@ class Generalization(GeneralizationExports):
 
         return bucket_encoder([p for p in self._partitions if not isinstance(p, Dropped)])
 
-    # Looking at it
+    # Look at it
 
     def describe(self, X: Any = None) -> Description:
-        """What it asks of a person; with records, also each bucket's share and the smallest group of equal records."""
+        """Describe what is collected; with records, also each bucket's share and the smallest group."""
         return describe(self, X)
 
     def diff(self, other: "Generalization") -> Difference:
-        """What changes from this generalization to `other`."""
+        """List the changes from this generalization to `other`."""
         return difference(self, other)
 
-    # Changing it: every method returns a new generalization
+    # Change it: every method returns a new generalization
 
     def drop(self, name: str) -> "Generalization":
-        """Do not collect an attribute."""
+        """Stop collecting an attribute."""
         old = self[name]
         return self._with(Dropped(attribute=old.attribute, value=old.value))
 
     def merge(self, name: str, labels: Sequence[str], label: str | None = None) -> "Generalization":
-        """Make several buckets of an attribute one, with an optional label of its own."""
+        """Merge several buckets of an attribute, with an optional new label."""
         return self._with(merge_buckets(self[name], labels, label))
 
     def refine(self, name: str, at: float | str | Sequence[str]) -> "Generalization":
-        """Split a bucket: a number's or date's at a value, a category's by taking the named values out."""
+        """Split a bucket: of a number or date at a value, of a category by separating the named values."""
         return self._with(refine_buckets(self[name], at))
 
     def intersect(self, other: "Generalization") -> "Generalization":
-        """A generalization as fine as both together: what someone knows who saw both ([Staab24 §5], adversary A6)."""
+        """Intersect two generalizations: what someone who saw both knows ([Staab24 §5], adversary A6)."""
         if self.names != other.names:
             only = sorted(set(self.names) ^ set(other.names)) or self.names
             raise ArtifactError(f"The two generalizations differ in their attributes, for example {only[0]!r}.")
@@ -332,14 +332,14 @@ class Generalization(GeneralizationExports):
     def coarsen(self, X: Any, y: Any, *, min_group: int, label_bins: int | None = None) -> "Generalization":
         """Merge buckets, at little cost to the prediction, until every observed combination has `min_group` records.
 
-        No z that occurs in X then has fewer records than that [Staab24 §9]; where the schema names a person column
-        that X has, fewer persons. It is a promise about X alone: other records may combine buckets as X never does.
-        Use it before a breach could single people out, and judge what it costs with `utility` on other records.
+        No z that occurs in X then has fewer records [Staab24 §9], or fewer persons if X has the schema's person column.
+        The guarantee covers X alone: other records may have new combinations of buckets. It limits whom a later breach
+        could single out. Measure its cost with `utility` on other records.
 
         Parameters
         ----------
         X : frame or array
-            Full records; only the needed attributes must be there.
+            Full records; only the needed attributes are required.
         y : one label per record
         min_group : int
             The k of k-anonymity, over all attributes together.
@@ -349,8 +349,8 @@ class Generalization(GeneralizationExports):
         Returns
         -------
         Generalization
-            Itself where the groups are large enough already. What the schema locks stays as it is; a `DataError` names
-            it where it stands in the way.
+            The same object if the groups are already large enough. Locked attributes stay unchanged; a `DataError`
+            names them if they prevent such groups.
 
         Examples
         --------
@@ -372,10 +372,10 @@ class Generalization(GeneralizationExports):
     def _with(self, changed: AnyPartition) -> "Generalization":
         return Generalization(self._schema, [changed if p.name == changed.name else p for p in self._partitions])
 
-    # Keeping it
+    # Save and load it
 
     def to_dict(self) -> storage.PlainArtifact:
-        """The artifact as plain data, ready for JSON."""
+        """Return the artifact as plain data for JSON."""
         return {
             "modicum": "generalization",
             "version": storage.VERSION,
@@ -385,7 +385,7 @@ class Generalization(GeneralizationExports):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, object]) -> "Generalization":
-        """The artifact from plain data; everything is checked."""
+        """Read and check the artifact from plain data."""
         if not isinstance(content, dict) or content.get("modicum") != "generalization":
             raise ArtifactError("The artifact's field 'modicum' does not say 'generalization'.")
         storage.check_version(content)
@@ -404,23 +404,23 @@ class Generalization(GeneralizationExports):
         return cls(schema, partitions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON, one line per bucket; an existing file is replaced only by a complete one."""
+        """Save it as JSON, one line per bucket; an existing file is replaced only by a complete one."""
         storage.write_json(self.to_dict(), path)
 
 
 def _plainest(partition: AnyPartition) -> AnyPartition:
-    """One bucket for everything collects nothing: that is a dropped attribute."""
+    """Turn a partition with a single bucket into a dropped attribute."""
     if not isinstance(partition, Dropped | FullDetail) and len(partition.labels) == 1:
         return Dropped(attribute=partition.attribute, value=partition.representatives[0])
     return partition
 
 
-# Many generalizations of the same records: every column's distinct values are read once, then only looked up.
+# Apply many generalizations to the same records: read the distinct values of each column only once.
 
 
 @dataclass(frozen=True)
 class DistinctColumns:
-    """For each attribute its distinct values, and for each record which of them it has.
+    """The distinct values of each attribute, and for each record which of them it has.
 
     Examples
     --------
@@ -434,21 +434,21 @@ class DistinctColumns:
     """
 
     names: Sequence[str]
-    values: Sequence[Any]  # a short column each, of the frame's own kind
+    values: Sequence[Any]  # one short column per attribute, of the frame's kind
     places: Sequence[npt.NDArray[np.int32]]
 
     @classmethod
     def of(cls, X: Any, schema: Schema) -> "DistinctColumns":
-        """The distinct values of the schema's features in X."""
+        """Find the distinct values of the schema's features in X."""
         frame = as_frame(X, schema.features)
-        found = [_distinct(column(frame, name), schema[name]) for name in schema.features]
-        return cls(schema.features, [values for values, _ in found], [places for _, places in found])
+        pairs = [_distinct(column(frame, name), schema[name]) for name in schema.features]
+        return cls(schema.features, [values for values, _ in pairs], [places for _, places in pairs])
 
     def __len__(self) -> int:
         return len(self.places[0])
 
     def codes(self, g: Generalization) -> Codes:
-        """The bucket of each record in each attribute: what `g.codes` says of the same records."""
+        """Return the bucket of each record in each attribute, equal to `g.codes` of the same records."""
         result = np.zeros((len(self), len(self.names)), dtype=np.int64, order="F")
         for j, partition in enumerate(g.partitions):
             if not isinstance(partition, Dropped):
@@ -456,20 +456,20 @@ class DistinctColumns:
         return result
 
     def sizes(self) -> dict[str, int]:
-        """How many different values each attribute has, missing not counted."""
+        """Count the distinct values of each attribute, without missing."""
         missing = self.with_missing()
         return {n: len(values) - (n in missing) for n, values in zip(self.names, self.values, strict=True)}
 
     def with_missing(self) -> list[str]:
-        """The attributes of which some record has no value."""
+        """List the attributes with missing values."""
         pairs = zip(self.names, self.values, strict=True)
         return [name for name, values in pairs if missing_mask(values, values.dtype).any()]
 
     def fingerprint(self) -> str:
-        """A hash of all values in their order: other data, other text."""
+        """Return a hash of all values in their order."""
         total = sha256()
         for name, values, places in zip(self.names, self.values, self.places, strict=True):
-            codes, words = texts(values)  # canonical: a missing value is not the text None, nor true the text True
+            codes, words = texts(values)  # canonical: a missing value differs from the text None
             total.update(repr((name, words, codes.tolist(), len(places))).encode())
             total.update(places.tobytes())
         return total.hexdigest()
@@ -481,13 +481,13 @@ def _distinct(series: Any, attribute: Any) -> tuple[Any, npt.NDArray[np.int32]]:
     return series[first.tolist()], places.astype(np.int32)
 
 
-# Raw data as a generalization: everything is collected, in full detail.
+# Raw data as a generalization: everything is collected in full detail.
 
 
 def raw_generalization(X: Any, schema: Schema) -> Generalization:
-    """Everything in full detail: what a model on raw data sees, and what an adversary sees who knows it all.
+    """Build the generalization that keeps full detail: what a model on raw data or an all-knowing adversary sees.
 
-    The columns are taken as they are, whatever domain the schema declares; one without any value is left out.
+    It ignores the domains that the schema declares, and drops columns without any value.
     """
     frame = as_frame(X)
     return Generalization(schema, [_keep_attribute(frame, schema[name]) for name in schema.features])
@@ -502,17 +502,17 @@ def _keep_attribute(frame: Any, attribute: Attribute) -> AnyPartition:
     return Dropped(attribute=free) if np.isnan(numbers(series, attribute)).all() else FullDetail(attribute=free)
 
 
-# What every artifact can be asked: that is all a judge needs to know of it.
+# The interface of every artifact, which is all that evaluation needs.
 
 
 @runtime_checkable
 class Artifact(Protocol):
-    """Something that shows records in less detail, by one partition per attribute or by cells over several.
+    """An artifact that shows records in less detail, by one partition per attribute or by cells over several.
 
     Attributes
     ----------
-    schema, names : the attributes it speaks of
-    sizes : how many codes each column of `codes` may have
+    schema, names : its attributes
+    sizes : the number of codes that each column of `codes` may have
 
     Examples
     --------
@@ -530,18 +530,18 @@ class Artifact(Protocol):
 
     @property
     def names(self) -> list[str]:
-        """The attributes it speaks of."""
+        """Its attributes, in order."""
         ...
 
     @property
     def sizes(self) -> Sequence[int]:
-        """How many codes each column of `codes` may have."""
+        """The number of codes that each column of `codes` may have."""
         ...
 
     def codes(self, X: Any) -> Codes:
-        """What an adversary sees of the records: one row each, equal rows for records that cannot be told apart."""
+        """Return what an adversary sees of the records: one row each, equal rows for indistinguishable records."""
         ...
 
     def possible(self, attribute: str, target: Target, codes: Codes) -> Mask:
-        """For each row of codes, which of the target's values it leaves possible."""
+        """Return which of the target's values each row of codes leaves possible."""
         ...

@@ -1,4 +1,4 @@
-"""What a generalization asks for, in words: one table for people, the same as plain data."""
+"""Describe what a generalization or cells collect: as a table to read and as plain data."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ _ACTIONS: dict[Action, Decision] = {"dropped": "not collected", "coarsened": "co
 
 @dataclass(frozen=True)
 class BucketLine:
-    """One bucket: its label, what else it takes (unseen or missing values), its share of the records, its persons."""
+    """A bucket: its label, whether it takes unseen or missing values, its share of the records, and its persons."""
 
     label: str
     takes: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class BucketLine:
 
 @dataclass(frozen=True)
 class AttributeLine:
-    """One attribute: whether it is personal, what becomes of it, its buckets."""
+    """An attribute: whether it is personal, whether it is collected, and its buckets."""
 
     name: str
     personal: bool
@@ -44,11 +44,11 @@ class AttributeLine:
 
 @dataclass(frozen=True)
 class Description:
-    """What a generalization asks of a person; `str()` gives a table, `to_dict()` plain data.
+    """What a generalization collects; `str()` gives a table, `to_dict()` plain data.
 
-    `smallest_group` is the number of persons that share the rarest combination of buckets, and `groups` how many
-    combinations occur; both need records. Without a person column each record is a person. A tree leaf of 100 records
-    is not a group of 100.
+    `groups` is the number of combinations of buckets that occur, and `smallest_group` the number of persons with the
+    rarest one; both need records. Without a person column each record counts as a person. A tree leaf of 100 records is
+    not a group of 100.
     """
 
     attributes: tuple[AttributeLine, ...]
@@ -60,11 +60,11 @@ class Description:
 
     @property
     def unit(self) -> str:
-        """What the numbers count: people, or records where one person has several."""
+        """What the numbers count: people, or records if a person has several."""
         return "people" if self.persons == self.records else "records"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the description as plain data."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Description:
 
 
 def buckets_text(line: AttributeLine) -> str:
-    """An attribute's buckets on one line, each with its share of the records where known."""
+    """List an attribute's buckets on one line, each with its share of the records if known."""
     if line.action == "not collected":
         return ""
     if not line.buckets:
@@ -90,7 +90,7 @@ def _bucket_text(bucket: BucketLine) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of records for people.
+    """Format a share of records as a percentage.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def percent(share: float) -> str:
 
 
 def summary_text(description: Description) -> str:
-    """The last line: how much is asked in all, and how small the smallest group is."""
+    """Summarize how much is collected, and the size of the smallest group."""
     asked = [line for line in description.attributes if line.action != "not collected"]
     total = len(description.attributes)
     buckets = sum(line.n_buckets for line in asked)
@@ -121,21 +121,26 @@ def summary_text(description: Description) -> str:
 
 
 def describe(g: "Generalization", X: Any = None) -> Description:
-    """The description of `g`, with shares and group sizes where records are given."""
+    """Describe `g`; with records, also shares and group sizes."""
     personal = set(g.schema.personal)
     if X is None:
         lines = tuple(_line(p, p.name in personal, None) for p in g.partitions)
         return Description(lines, g.n_buckets)
-    found = _count_records_at(g, X) if is_lazy(X) or is_lazy(getattr(X, "native", None)) else _count_records(g, X)
+    if is_lazy(X) or is_lazy(getattr(X, "native", None)):
+        from modicum.engines.buckets import count_for_description
+
+        counts = count_for_description(g, X)
+    else:
+        counts = _count_records(g, X)
     lines = tuple(
-        _line(p, p.name in personal, found.buckets[j], found.persons_in[j]) for j, p in enumerate(g.partitions)
+        _line(p, p.name in personal, counts.buckets[j], counts.persons_in[j]) for j, p in enumerate(g.partitions)
     )
-    return Description(lines, g.n_buckets, found.records, found.persons, found.groups, found.smallest)
+    return Description(lines, g.n_buckets, counts.records, counts.persons, counts.groups, counts.smallest)
 
 
 @dataclass(frozen=True)
 class CountedBuckets:
-    """The counts behind a description: records and persons in each bucket of each attribute, and groups."""
+    """The counts for a description: records and persons in each bucket of each attribute, and groups."""
 
     buckets: Sequence[Codes]
     persons_in: Sequence[Codes]
@@ -146,7 +151,7 @@ class CountedBuckets:
 
 
 def _count_records(g: "Generalization", X: Any) -> CountedBuckets:
-    """The counts of records in memory."""
+    """Count records in memory."""
     frame = as_frame(X, g.names)
     codes, persons = g.codes(frame), person_codes(g.schema, frame)
     sizes = persons_in(group_rows(codes), persons)
@@ -161,15 +166,8 @@ def _count_records(g: "Generalization", X: Any) -> CountedBuckets:
     )
 
 
-def _count_records_at(g: "Generalization", X: Any) -> CountedBuckets:
-    """The counts of a table in an engine."""
-    from modicum.engines.buckets import count_for_description
-
-    return count_for_description(g, X)
-
-
 def count_asked_buckets(g: Any) -> int:
-    """How many buckets the attributes have that are collected; `n_buckets` counts one more for each that is not.
+    """Count the buckets of the collected attributes; `n_buckets` also counts one for each dropped attribute.
 
     Examples
     --------
@@ -184,7 +182,7 @@ def count_asked_buckets(g: Any) -> int:
 
 
 def persons_in(groups: Codes, persons: Codes | None, n_groups: int = 0) -> Codes:
-    """How many different persons each group holds; without persons, how many records."""
+    """Count the distinct persons in each group, or the records if `persons` is None."""
     if persons is not None:
         width = int(persons.max(initial=0)) + 1
         groups = np.unique(groups * width + persons) // width
@@ -206,14 +204,14 @@ def _line(
     return AttributeLine(partition.name, personal, action, partition.n_buckets, buckets)
 
 
-# Cells in words: one line for each, the same as plain data.
+# Describe cells: one line for each, and the same as plain data.
 
-_SHOWN = 20  # cells that are printed
+_SHOWN = 20  # cells to print
 
 
 @dataclass(frozen=True)
 class CellLine:
-    """One cell: what its records tell of each attribute that is told, what the model predicts, its share of records."""
+    """A cell: what it reveals of each attribute, the model's prediction, and its share of the records."""
 
     told: dict[str, str]
     prediction: Any
@@ -222,7 +220,7 @@ class CellLine:
 
 @dataclass(frozen=True)
 class CellsDescription:
-    """What cells ask of a person; `str()` gives a list, `to_dict()` plain data."""
+    """What cells collect; `str()` gives a list, `to_dict()` plain data."""
 
     cells: tuple[CellLine, ...]
     kept: dict[str, tuple[str, ...]]
@@ -230,33 +228,33 @@ class CellsDescription:
     attributes: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the description as plain data."""
         return asdict(self)
 
     @property
     def lines(self) -> list[str]:
-        """One text for each of the first cells, then what is told in all of them, and one about all."""
+        """One line for each of the first cells, then the attributes kept in every cell, then a summary."""
         lines = [self._line(cell) for cell in self.cells[:_SHOWN]]
         rest = self.cells[_SHOWN:]
         if rest:
             share = sum(line.share or 0.0 for line in rest)
             lines.append(f"… {len(rest)} more{'' if rest[0].share is None else f' ({percent(share)} of the records)'}")
         kept = [f"{name}: {' · '.join(labels) or 'exact value'}" for name, labels in self.kept.items()]
-        besides = ["", "Told in every cell besides:", *kept] if kept else []
+        also = ["", "Collected in every cell:", *kept] if kept else []
         unit = "cell" if len(self.cells) == 1 else "cells"
-        return [*lines, *besides, "", f"{len(self.cells)} {unit}, {self.needed} of {self.attributes} attributes."]
+        return [*lines, *also, "", f"{len(self.cells)} {unit}, {self.needed} of {self.attributes} attributes."]
 
     def _line(self, cell: CellLine) -> str:
-        told = ", ".join(f"{name} {label}" for name, label in cell.told.items()) or "any record"
+        box = ", ".join(f"{name} {label}" for name, label in cell.told.items()) or "any record"
         share = "" if cell.share is None else f"{percent(cell.share):>5}  "
-        return f"{share}{told}" + ("" if self.kept else f" → {cell.prediction}")
+        return f"{share}{box}" + ("" if self.kept else f" → {cell.prediction}")
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
 def describe_cells(cells: "CellPartition", X: Any = None) -> CellsDescription:
-    """The description of cells, with shares where records are given: then the largest cell comes first."""
+    """Describe cells; with records, also each cell's share, the largest cell first."""
     order = np.arange(cells.n_cells)
     shares = None
     if X is not None:

@@ -1,4 +1,4 @@
-"""Buckets as numbers for a scikit-learn model: one-hot, with categories fixed by the artifact."""
+"""Encode buckets for a scikit-learn model: one-hot, with categories fixed by the artifact."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from modicum.table.schema import Attribute
 
 
 def bucket_encoder(partitions: Sequence[AnyPartition]) -> Any:
-    """An unfitted transformer: one-hot buckets, scaled numbers; a constant where nothing is collected."""
+    """Return an unfitted transformer: one-hot buckets and scaled numbers; a constant if nothing is collected."""
     if not partitions:
         return FunctionTransformer(_constant)
     coarse = [p for p in partitions if not isinstance(p, FullDetail)]
@@ -25,7 +25,7 @@ def bucket_encoder(partitions: Sequence[AnyPartition]) -> Any:
     categories = [np.array(p.labels, dtype=object) for p in coarse]
     steps: list[tuple[str, Any, list[str]]] = []
     if coarse:
-        # An object array: scikit-learn then compares labels as they are, whatever the frame's library.
+        # With an object array scikit-learn compares labels exactly, whatever the frame's library.
         steps.append(
             ("buckets", OneHotEncoder(categories=categories, handle_unknown="error"), [p.name for p in coarse])
         )
@@ -38,7 +38,7 @@ def bucket_encoder(partitions: Sequence[AnyPartition]) -> Any:
 
 
 class _DateSeconds(TransformerMixin, BaseEstimator):
-    """A column of dates as seconds, NaN where missing."""
+    """Convert a column of dates to seconds, NaN if missing."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""What an artifact becomes where data is collected and kept; `modicum.export`, which lies above, does the work."""
+"""Export methods of artifacts; `modicum.export`, a layer above, does the work."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
@@ -9,22 +9,22 @@ Output = Literal["labels", "codes", "values"]
 
 
 def check_form(output: Any, name: str = "output") -> None:
-    """Refuse anything but the three forms of a record."""
+    """Refuse anything except the three forms of a record."""
     if output not in get_args(Output):
         raise ParameterError(f"The {name!r} parameter must be 'labels', 'codes' or 'values'. Got {output!r} instead.")
 
 
 class Exports:
-    """Where a person is asked: every artifact."""
+    """Exports of every artifact."""
 
     def to_javascript(self: Any, *, representatives: bool = False) -> Any:
-        """A JavaScript module, with types, that tells of records what Python does (`modicum.export.javascript`).
+        """Export a JavaScript module, with types, that generalizes records as Python does.
 
         Parameters
         ----------
         representatives : bool
-            Of cells and questionnaires: bring the made-up values along that stand for a cell, for a model that runs in
-            the same place.
+            For cells and questionnaires: include the made-up values that represent each cell, for a model that runs
+            in JavaScript too.
 
         Examples
         --------
@@ -33,12 +33,12 @@ class Exports:
         >>> "generalize" in g.to_javascript().module
         True
         """
-        from modicum.export.javascript import to_javascript  # deferred: it lies above the artifacts
+        from modicum.export.javascript import to_javascript  # deferred: a layer above the artifacts
 
         return to_javascript(self, representatives=representatives)
 
     def to_json_schema(self: Any) -> dict[str, object]:
-        """A JSON Schema (draft 2020-12) for an interface that takes generalized records and nothing finer.
+        """Export a JSON Schema (draft 2020-12) for an interface that accepts generalized records and nothing finer.
 
         Examples
         --------
@@ -48,13 +48,13 @@ class Exports:
         >>> contract["required"], contract["properties"]["age"]["enum"]
         (['age'], ['≤ 50', '≥ 51', '(missing)'])
         """
-        from modicum.export.json_schema import to_json_schema  # deferred: it lies above the artifacts
+        from modicum.export.json_schema import to_json_schema  # deferred: a layer above the artifacts
 
         return to_json_schema(self)
 
 
 class TableExports(Exports):
-    """Where tables are: what tells of a record the same whatever was asked before."""
+    """Exports of artifacts that apply to whole tables."""
 
     def to_sql(
         self: Any,
@@ -64,26 +64,26 @@ class TableExports(Exports):
         output: Output = "labels",
         keep: Sequence[str] = (),
     ) -> str:
-        """The artifact as a `SELECT` that gives what `transform` does, where the data is.
+        """Export the artifact as a `SELECT` with the same result as `transform`, to run where the data is.
 
-        Names are quoted and so taken exactly (a table that Snowflake was told of without quotes is `PEOPLE` there).
-        Columns must have the type that the schema's `storage` names, text that compares by its characters (no
-        collation that passes over case), and times without a zone, or a session in UTC. A value that the artifact
-        refuses is NULL, and so is all that its cell would tell: SQL cannot stop there; `to_dbt` adds the test that
-        does.
+        Names are quoted and therefore exact (a table created in Snowflake without quotes is called `PEOPLE` there).
+        Columns must have the type that the schema's `storage` names, text must compare by its characters (no collation
+        that ignores case), and times must have no zone, or the session must be in UTC. A value that the artifact
+        refuses becomes NULL, and so does all that its cell reveals, because SQL cannot stop there; `to_dbt` adds a
+        test that does.
 
         Parameters
         ----------
         table : str or sequence of str
-            The table; a text is parted at its dots ("staff.people"), a sequence holds the parts as they are.
+            The table; a text is split at its dots ("staff.people"), a sequence holds the parts.
         dialect : "duckdb", "postgres", "spark", "bigquery" or "snowflake"
-            Text is compared in Unicode normal form C; Spark and Snowflake cannot make it, so there a category is
-            recognised in normal forms C and D. What a dialect cannot hold, such as a name of more than 63 bytes in
-            PostgreSQL, is refused.
+            Text is compared in Unicode normal form C. Spark and Snowflake cannot convert to it, so there a category is
+            recognised in normal forms C and D. Anything that a dialect cannot represent, such as a name of more than 63
+            bytes in PostgreSQL, is refused.
         output : "labels", "codes" or "values"
             As in `transform`.
         keep : sequence of str
-            Columns to pass through, such as a number of the record; an attribute of the artifact is refused.
+            Columns to pass through, such as a record number; attributes of the artifact are refused.
 
         Examples
         --------
@@ -99,27 +99,27 @@ class TableExports(Exports):
 
 
 class GeneralizationExports(TableExports):
-    """What only one partition per attribute can be."""
+    """Exports of artifacts with one partition per attribute."""
 
     def to_dbt(
         self: Any, table: str | Sequence[str], name: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()
     ) -> dict[str, str]:
-        """The generalization as a dbt model, with tests that admit only its buckets.
+        """Export the generalization as a dbt model, with tests that admit only its buckets.
 
         Parameters
         ----------
         table : str or sequence of str
-            Where the data comes from: a model ("people", which becomes `ref`) or a source and its table
+            The origin of the data: a model ("people", which becomes `ref`) or a source and its table
             ("staff.people", which becomes `source`).
         name : str
-            What the model is called.
+            The name of the model.
         dialect, keep
             As in `to_sql`.
 
         Returns
         -------
-        dict of file name → text: the model and its tests, below `models/`. `not_null` fails where a value is refused,
-        `accepted_values` where anything but a bucket is found.
+        dict of file name → text: the model and its tests, below `models/`. `not_null` fails if a value was refused,
+        `accepted_values` if a column holds anything except a bucket.
 
         Examples
         --------

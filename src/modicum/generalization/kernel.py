@@ -1,4 +1,4 @@
-"""The compiled half of `cells.Walk`, apart from it so that an artifact can be read without the compiler."""
+"""The compiled part of `cells.Walk`, in its own module so that artifacts can be read without the compiler."""
 
 import numba
 import numpy as np
@@ -6,7 +6,7 @@ import numpy as np
 
 @numba.njit(cache=True, nogil=True)
 def walk(codes, columns, starts, goes_left, children):  # type: ignore[no-untyped-def]
-    """The leaf of each row of codes."""
+    """Return the leaf of each row of codes."""
     leaves = np.empty(len(codes), np.int64)
     for r in range(len(codes)):
         at = 0

@@ -1,6 +1,6 @@
-"""The same buckets inside an engine: narwhals expressions for attributes and cells, evaluated where the data is.
+"""Compute buckets inside an engine: narwhals expressions for attributes and cells, evaluated where the data is.
 
-Works on whatever narwhals can push down to: DuckDB relations, polars LazyFrames, Spark and Ibis tables.
+This works for all lazy tables of narwhals: DuckDB relations, polars LazyFrames, Spark and Ibis tables.
 """
 
 import datetime as dt
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from modicum.generalization.cells import CellPartition
 
 
-# How a category's canonical text is written in a column of another type: whole numbers, floats, text in both forms.
+# Convert a category's canonical text to the type of a column: integers, floats, text in both normal forms.
 #
-# A column of numbers is compared as numbers, not as text, so that engines need not agree on how they write one.
+# A column of numbers is compared as numbers, because engines write numbers as text in different ways.
 
 
 def as_integers(value: str) -> list[int]:
-    """Only what is written as an integer is: not `01`, not `1e3`.
+    """Convert a text that is written as an integer (not `01` or `1e3`); else return an empty list.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def as_integers(value: str) -> list[int]:
 
 
 def as_numbers(value: str) -> list[float]:
-    """The finite number whose canonical text this is, if there is one.
+    """Convert the canonical text of a finite number; else return an empty list.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def as_numbers(value: str) -> list[float]:
 
 
 def as_spellings(value: str) -> list[str]:
-    """For engines that cannot normalise text: both normal forms are recognised.
+    """Return a text in normal forms C and D, for engines that cannot normalise text.
 
     Examples
     --------
@@ -73,20 +73,19 @@ def as_spellings(value: str) -> list[str]:
     return list(dict.fromkeys([value, unicodedata.normalize("NFD", value)]))
 
 
-# One attribute's bucket as an expression that engines evaluate cheaply.
+# The bucket of one attribute as an expression that engines evaluate cheaply.
 #
-# A number, a date and a whole number that is a category are compared with a few constants of their own type, by
-# halving:
-# `CASE WHEN x <= 39 THEN CASE WHEN x <= 19 …`. Text is looked up. Where an engine has a type for a fixed list of words
-# (DuckDB, polars), a label is one of them: it is then written as a number, not as text.
+# Numbers, dates and integer categories are compared with constants of their own type by binary search:
+# `CASE WHEN x <= 39 THEN CASE WHEN x <= 19 …`. Text is looked up. In engines with an enum type (DuckDB, polars),
+# labels have that type, so they are stored as numbers, not as text.
 
-_EXACT = 2**53  # whole numbers up to here are exact as float64
-FEW = 64  # buckets, for labels that are a type of their own; groups, for one membership test each
+_EXACT = 2**53  # integers up to here are exact as float64
+FEW = 64  # at most so many labels become an enum, and so many groups get a membership test each
 
 
 @dataclass(frozen=True)
 class Results:
-    """What stands for each bucket: values, the words that all are among where they are a type, and a type to fit."""
+    """The output of each bucket: `values`, the members of their enum type if any, and the type to cast to if any."""
 
     values: list[Any]
     fixed: list[str] | None = None
@@ -101,7 +100,7 @@ class Results:
 
 
 def results_of(partition: Dropped | Intervals | Groups, dtype: Any, output: str, words: bool) -> Results:
-    """Labels, codes or representative values; `words`: the engine has a type for a fixed list of words."""
+    """Return labels, codes or representative values; `words` says whether the engine has an enum type."""
     if output == "values":
         values, fitting = representatives(partition.attribute, partition.representatives, dtype)
         return Results(values, fitting=fitting)
@@ -117,7 +116,7 @@ def refuses(partition: AnyPartition) -> bool:
 
 
 def _plain(labels: Sequence[str]) -> bool:
-    """Whether the labels can be a type: narwhals writes them into SQL as Python writes a text, so without any quote."""
+    """Whether the labels can be an enum: narwhals writes them to SQL as Python literals, which must need no escapes."""
     return 2 <= len(labels) <= FEW and all(repr(label) == f"'{label}'" for label in labels)
 
 
@@ -137,7 +136,7 @@ def _interval_column(partition: Intervals, column: nw.Expr, dtype: Any, constant
 
 
 def _number_edges(column: nw.Expr, dtype: Any, edges: list[float]) -> tuple[nw.Expr, list[Any], nw.Expr]:
-    """The column, its edges and when it is missing; a whole number is at most 19.5 where it is at most 19."""
+    """Return the column, its edges and when it is missing; integers are compared with edges rounded down."""
     if dtype.is_integer() and all(abs(edge) < _EXACT for edge in edges):
         return column, [math.floor(edge) for edge in edges], column.is_null()
     number = column if dtype == nw.Float64 else column.cast(nw.Float64)
@@ -151,7 +150,7 @@ def _date_edges(column: nw.Expr, dtype: Any, edges: list[float]) -> tuple[nw.Exp
 
 
 def moment(edge: float, zone: str | None) -> dt.datetime:
-    """An edge in seconds as the last moment that is not beyond it, in the column's own zone: polars wants the same.
+    """Return the last moment not after an edge in seconds, in the column's time zone, as polars requires.
 
     Examples
     --------
@@ -168,7 +167,7 @@ def moment(edge: float, zone: str | None) -> dt.datetime:
 
 
 def select_step(column: nw.Expr, edges: Sequence[Any], results: Sequence[nw.Expr]) -> nw.Expr:
-    """The result of the step on which a value lies: `edges[i-1] < x <= edges[i]`, found by halving."""
+    """Select `results[i]` where `edges[i-1] < x <= edges[i]`, by binary search."""
     if not edges:
         return results[0]
     middle = len(edges) // 2
@@ -194,7 +193,7 @@ def _group_column(partition: Groups, column: nw.Expr, dtype: Any, results: Resul
 
 
 def _whole_numbers(column: nw.Expr, spelled: list[list[int]], constants: Sequence[nw.Expr], unseen: nw.Expr) -> nw.Expr:
-    """Steps: a run of numbers of one group is one, and so is a gap between known numbers."""
+    """Select by steps: each run of numbers of one group, and each gap between known numbers."""
     edges: list[int] = []
     steps: list[nw.Expr] = []
     for low, high, group in _runs(spelled):
@@ -207,7 +206,7 @@ def _whole_numbers(column: nw.Expr, spelled: list[list[int]], constants: Sequenc
 
 
 def _runs(spelled: list[list[int]]) -> list[tuple[int, int, int]]:
-    """First and last of neighbouring whole numbers in one group, and the group."""
+    """Find the runs of consecutive integers in one group: first, last and group."""
     found: list[tuple[int, int, int]] = []
     for value, group in sorted((value, group) for group, values in enumerate(spelled) for value in values):
         if found and found[-1][1:] == (value - 1, group):
@@ -218,7 +217,7 @@ def _runs(spelled: list[list[int]]) -> list[tuple[int, int, int]]:
 
 
 def _few_groups(column: nw.Expr, spelled: list[list[Any]], constants: Sequence[nw.Expr], unseen: nw.Expr) -> nw.Expr:
-    """One membership test per group."""
+    """Test membership in each group."""
     found = unseen
     for values, constant in reversed(list(zip(spelled, constants, strict=False))):
         if values:
@@ -227,7 +226,7 @@ def _few_groups(column: nw.Expr, spelled: list[list[Any]], constants: Sequence[n
 
 
 def _many_groups(column: nw.Expr, spelled: list[list[Any]], results: Sequence[Any], unseen: nw.Expr) -> nw.Expr:
-    """A look-up table; a value that is its own label, as in a kept attribute, is passed on without one."""
+    """Look values up in a table, except values that are their own label, as in a kept attribute."""
     pairs = [(value, result) for values, result in zip(spelled, results, strict=False) for value in values]
     same = [value for value, result in pairs if value == result and isinstance(value, str)]
     rest = [(value, result) for value, result in pairs if not (value == result and isinstance(value, str))]
@@ -240,9 +239,11 @@ def _many_groups(column: nw.Expr, spelled: list[list[Any]], results: Sequence[An
 
 
 def _comparable(name: str, column: nw.Expr, dtype: Any) -> tuple[nw.Expr, nw.Expr, Any]:
-    """The column to compare, when it is missing, and how a canonical text is spelled in the column's type."""
+    """Return the column to compare, when it is missing, and how to convert a canonical text to its type."""
     if isinstance(dtype, nw.Date | nw.Datetime | nw.Time | nw.Decimal):
-        raise DataError(f"The column {name!r} is a category here but a {dtype} in the engine; cast it to text first.")
+        raise DataError(
+            f"The column {name!r} is a category but has the type {dtype} in the engine; cast it to text first."
+        )
     if dtype is not None and dtype.is_integer():
         return column, column.is_null(), as_integers
     if dtype is not None and dtype.is_numeric():
@@ -254,25 +255,23 @@ def _comparable(name: str, column: nw.Expr, dtype: Any) -> tuple[nw.Expr, nw.Exp
     return text, column.is_null(), as_spellings
 
 
-# Categories with many values, looked up in DuckDB's own words.
+# Look up categories with many values in DuckDB's SQL.
 #
-# narwhals would compare a value with one constant after another. DuckDB finds a text among the values of an ENUM by one
-# hash, and what stands at that place of a list; where a Parquet file keeps the column as a dictionary, only once for
-# each
-# entry of it.
+# narwhals would compare a value with one constant after another. DuckDB finds a text in an ENUM by one hash and takes
+# the list entry at its position, only once per dictionary entry of a Parquet file.
 
-MANY = 16  # values, from which on they are looked up
+MANY = 16  # values needed for a look-up
 
 
 def build_lookup(partition: Groups, dtype: Any, results: Sequence[Any], fixed: Sequence[str] | None) -> str | None:
-    """SQL for what stands for each value's bucket, NULL where the value is none of them; None where it is not for this.
+    """Write SQL that maps values to their buckets' outputs, NULL if unknown; None if a look-up does not apply.
 
     Parameters
     ----------
     partition : the attribute's buckets
     dtype : the column's type
-    results : what stands for each bucket
-    fixed : the words that all results are among, where they are a type of their own
+    results : the output of each bucket
+    fixed : the members of the results' enum type, if they have one
 
     Examples
     --------
@@ -304,7 +303,7 @@ def build_lookup(partition: Groups, dtype: Any, results: Sequence[Any], fixed: S
 
 
 def _literal(value: Any) -> str | None:
-    """A plain value in SQL; None for one that cannot stand in a list of them."""
+    """Write a plain value in SQL; None if it cannot be an item of a list."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -317,16 +316,16 @@ def _literal(value: Any) -> str | None:
 # Generalizations in an engine
 
 _SPARK = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT, nw.Implementation.SQLFRAME)
-_WORDS = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)  # have a type for a fixed list of words
+_WORDS = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)  # engines with an enum type
 
 
 def in_engine(
     X: Any, partitions: Sequence[AnyPartition], output: str, beside: Sequence[str] = (), one_pass: bool = False
 ) -> Any:
-    """A lazy table with the partitions' columns, in the given form, behind the columns `beside` as they are.
+    """Return a lazy table with the columns `beside` unchanged, then the partitions' columns in the given form.
 
-    What an attribute refuses is looked for at once, which costs a pass over the data where one refuses anything; with
-    `one_pass`, where the engine can (DuckDB, Spark), it is found when the result is evaluated, and fails that.
+    If an attribute refuses values, a pass over the data looks for them at once. With `one_pass`, in engines that can
+    (DuckDB, Spark), the evaluation of the result fails instead.
     """
     source = Source(X, partitions)
     columns = {name: nw.col(source.names[name]) for name in beside}
@@ -337,7 +336,7 @@ def in_engine(
 def select_columns(
     source: "Source", columns: Mapping[str, nw.Expr], partitions: Sequence[AnyPartition], one_pass: bool
 ) -> Any:
-    """The columns by name, of a table in which no value is refused."""
+    """Select columns by name and make sure that no value is refused."""
     named = [column.alias(name) for name, column in columns.items()]
     strict = [p for p in partitions if refuses(p)]
     if strict and one_pass and source.frame.implementation in (nw.Implementation.DUCKDB, *_SPARK):
@@ -348,10 +347,10 @@ def select_columns(
 
 
 class Source:
-    """A lazy table as narwhals can ask for its columns, whatever their names, with categories in normal form C.
+    """A lazy table prepared for narwhals: any column names, categories in normal form C.
 
-    narwhals cannot normalise text, so DuckDB and polars are asked in their own words; elsewhere a text is recognised
-    in normal forms C and D. Spark takes a dot in a name for syntax, so there such columns get another one.
+    narwhals cannot normalise text, so this uses functions of DuckDB and polars; other engines recognise text in normal
+    forms C and D. Spark reads a dot in a name as syntax, so its columns are then renamed.
     """
 
     def __init__(self, X: Any, partitions: Sequence[AnyPartition]) -> None:
@@ -366,7 +365,7 @@ class Source:
         self.frame: nw.LazyFrame[Any] = nw.from_native(_normalize_texts(X, words, given) if words else X)
 
     def bucket(self, partition: AnyPartition, output: str) -> nw.Expr:
-        """The attribute's label, code or representative value; a number in full detail as it is."""
+        """Return the attribute's label, code or representative value; a number in full detail is unchanged."""
         if not isinstance(partition, Dropped) and partition.name not in self.names:
             raise DataError(f"The column {partition.name!r} is not in the data.")
         dtype = self.types.get(partition.name)
@@ -388,9 +387,9 @@ class Source:
         return bucket if results.fitting is None else bucket.cast(results.fitting)
 
     def _add_lookup(self, partition: Groups, output: str, results: Results) -> nw.Expr | None:
-        """A column of the frame, made for this, with what DuckDB has looked up for a category with many values.
+        """Add a column with DuckDB's look-up of a category with many values, NULL for unknown values.
 
-        NULL stands for a value that is not known.
+        Return None if a look-up does not apply.
         """
         if self.frame.implementation is not nw.Implementation.DUCKDB:
             return None
@@ -423,7 +422,7 @@ def _normalize_texts(X: Any, words: Sequence[str], frame: nw.LazyFrame[Any]) -> 
 
 
 def _refuse(source: Source, strict: Sequence[AnyPartition]) -> None:
-    """Raise where a record has a value that its attribute refuses: a pass over the data."""
+    """Raise an error if a record has a value that its attribute refuses; this passes over the data."""
     sums = [source.is_refused(p).cast(nw.Int64).sum().alias(f"c{i}") for i, p in enumerate(strict)]
     counts = source.frame.select(*sums).collect()
     for i, partition in enumerate(strict):
@@ -435,7 +434,7 @@ def _refuse(source: Source, strict: Sequence[AnyPartition]) -> None:
 
 
 def _failing(source: Source, strict: Sequence[AnyPartition], columns: Sequence[nw.Expr], names: Sequence[str]) -> Any:
-    """The columns, of a table whose evaluation fails with a sentence where a record has a value that is refused."""
+    """Select columns so that evaluating the table fails with a message if a value is refused."""
     flags = {f"(refused {i})": partition for i, partition in enumerate(strict)}
     wanted = [source.is_refused(partition).alias(flag) for flag, partition in flags.items()]
     both: Any = source.frame.select(*columns, *wanted).to_native()
@@ -455,19 +454,19 @@ def _fails_where(table: Any, flag: str, sentence: str) -> Any:
     return table.filter(functions.when(functions.col(flag), fails).otherwise(functions.lit(True)))
 
 
-# Cells inside an engine: each attribute's bucket, then the cell by the tree's questions, then what the cell tells.
+# Cells inside an engine: each attribute's bucket, then the cell by the tree's questions, then the cell's output.
 
 _CELL = "(cell)"
-_DEEPEST = 40  # questions one within another
+_DEEPEST = 40  # nested questions
 
 
 def cells_in_engine(
     X: Any, cells: "CellPartition", output: str, beside: Sequence[str] = (), one_pass: bool = False
 ) -> Any:
-    """A lazy table with what the cells tell, in the given form, behind the columns `beside` as they are."""
+    """Return a lazy table with the columns `beside` unchanged, then the cells' output in the given form."""
     chosen = cells.names if output == "values" else cells.needed
     if not chosen and not beside:
-        raise ArtifactError("These cells tell nothing, and an engine has no table without columns.")
+        raise ArtifactError("These cells collect nothing, and engines have no tables without columns.")
     asked = [cells.detail[cells.names[j]] for j in cells.tree.asked]
     kept = [cells.told(name)[0] for name in cells.kept]
     source = Source(X, [*asked, *kept])
@@ -475,26 +474,26 @@ def cells_in_engine(
     passed = {f"(beside {i})": nw.col(source.names[name]) for i, name in enumerate(beside)}
     passed |= {_name_kept_column(cells, p.name): source.bucket(p, output) for p in kept}
     inner: Any = nw.from_native(select_columns(source, buckets | passed, [*asked, *kept], one_pass))
-    found = inner.select(*passed, _cell(cells, 0 if cells.tree.questions else -1).alias(_CELL))
-    told = [
+    numbered = inner.select(*passed, _cell(cells, 0 if cells.tree.questions else -1).alias(_CELL))
+    outputs = [
         nw.col(_name_kept_column(cells, name))
         if name in cells.kept
         else _build_cell_column(cells, name, output, source.types.get(name))
         for name in chosen
     ]
-    columns = [*(nw.col(f"(beside {i})") for i in range(len(beside))), *told]
+    columns = [*(nw.col(f"(beside {i})") for i in range(len(beside))), *outputs]
     named = zip(columns, [*beside, *chosen], strict=True)
-    return found.select(*(column.alias(name) for column, name in named)).to_native()
+    return numbered.select(*(column.alias(name) for column, name in named)).to_native()
 
 
 def _cell(cells: "CellPartition", place: int, depth: int = 1) -> nw.Expr:
-    """The number of the cell that a question leads to; a cell's own place is written as its complement."""
+    """Return the number of the cell that a question leads to; `place` is a question, or ~cell."""
     if place < 0:
         return nw.lit(~place)
     if depth > _DEEPEST:
         raise ArtifactError(
-            f"These cells ask a record more than {_DEEPEST} questions, which is more than an expression of an engine "
-            "holds; a frame in memory has no such limit."
+            f"These cells need more than {_DEEPEST} nested questions, which engines cannot express; use a frame in "
+            "memory, which has no such limit."
         )
     walk = cells.tree.walk
     left, right = (_cell(cells, int(child), depth + 1) for child in walk.children[place])
@@ -507,7 +506,7 @@ def _name_kept_column(cells: "CellPartition", name: str) -> str:
 
 
 def _build_cell_column(cells: "CellPartition", name: str, output: str, dtype: Any) -> nw.Expr:
-    """What each cell tells of an attribute, by the cell's number."""
+    """Select each cell's output of an attribute by the cell's number."""
     if output == "values":
         own = [cell.values[cells.names.index(name)] for cell in cells.tree.cells]
         values, fitting = representatives(cells.schema[name], own, dtype)
@@ -518,7 +517,7 @@ def _build_cell_column(cells: "CellPartition", name: str, output: str, dtype: An
 
 
 def _by_cell(values: Sequence[Any]) -> nw.Expr:
-    # The last cells of runs that tell the same.
+    # The last cell of each run with the same output.
     ends = [i for i in range(len(values) - 1) if values[i] != values[i + 1]]
     steps = [nw.lit(values[i]) for i in [*ends, len(values) - 1]]
     return select_step(nw.col(_CELL), ends, steps)

@@ -1,4 +1,4 @@
-"""Load artifacts of any kind, and turn them into plain data and back."""
+"""Load artifacts of any kind; convert them to plain data and back."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from modicum.generalization.questionnaire import Questionnaire
 
 
 def load(path: str | os.PathLike[str]) -> Generalization | CellPartition:
-    """Read any artifact that modicum has saved.
+    """Read an artifact of any kind from the file that `save` wrote.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def load(path: str | os.PathLike[str]) -> Generalization | CellPartition:
 
 
 def parse_artifact(content: Mapping[str, object], where: str) -> Generalization | CellPartition:
-    """The artifact of a document, whatever kind it is; `where` it is from is said where that kind is unknown."""
+    """Read an artifact of any kind from plain data; an error names `where` it comes from."""
     if content["modicum"] == "generalization":
         return Generalization.from_dict(content)
     if content["modicum"] == "cells":
@@ -35,7 +35,7 @@ def parse_artifact(content: Mapping[str, object], where: str) -> Generalization 
     raise ArtifactError(f"{where} holds an unknown kind of artifact: {content['modicum']!r}.")
 
 
-# What data is collected by: a generalization, cells or a questionnaire, by name, as plain data and back.
+# The three kinds of artifact, by name, as plain data and back.
 
 Collected = Generalization | CellPartition | Questionnaire
 
@@ -47,7 +47,7 @@ _KINDS: dict[str, type[Collected]] = {
 
 
 def check_collected(artifact: Any, kinds: tuple[type, ...] = get_args(Collected), name: str = "artifact") -> None:
-    """Refuse what is no artifact, or none of these kinds, in one form of message.
+    """Refuse anything except an artifact of these kinds.
 
     Examples
     --------
@@ -65,12 +65,12 @@ Got str instead.
 
 
 def kind_of(artifact: Collected) -> str:
-    """What an artifact is called where it is kept: "generalization", "cells" or "questionnaire"."""
+    """Return the kind of an artifact: "generalization", "cells" or "questionnaire"."""
     return next(kind for kind, type_ in _KINDS.items() if isinstance(artifact, type_))
 
 
 def content_of(artifact: Collected) -> storage.PlainArtifact:
-    """An artifact as plain data; a questionnaire as its cells.
+    """Convert an artifact to plain data; a questionnaire to its cells.
 
     Examples
     --------
@@ -84,9 +84,9 @@ def content_of(artifact: Collected) -> storage.PlainArtifact:
 
 
 def with_content(kind: str, content: Mapping[str, object], where: str) -> Collected:
-    """The artifact of this kind and content; `where` it is kept is said where the two contradict each other."""
+    """Read an artifact of this kind from plain data; an error names `where` it comes from."""
     found = parse_artifact(content, where)
     artifact = Questionnaire(found) if kind == "questionnaire" and isinstance(found, CellPartition) else found
     if not isinstance(artifact, _KINDS.get(kind, ())):
-        raise ArtifactError(f"{where} holds another kind of artifact than is said of it.")
+        raise ArtifactError(f"{where} holds an artifact of another kind than recorded.")
     return artifact

@@ -1,7 +1,7 @@
-"""Questions in any order, each no finer than it must be after the answers before it ([Goldsteen22 §3.2], third option).
+"""Questions in any order, each only as fine as the earlier answers require ([Goldsteen22 §3.2], third option).
 
-Two codes of an attribute are *equivalent* when every way to complete the answers leads to the same result with either
-of them. A question's choices are the classes of equivalent codes; an attribute with one class only is not asked.
+Two codes of an attribute are *equivalent* if every completion of the answers leads to the same result with both. A
+question's choices are the classes of equivalent codes; an attribute with only one class is not asked.
 """
 
 import math
@@ -22,19 +22,19 @@ from modicum.table.frames import numbers
 from modicum.table.values import iso
 from modicum.typing import Codes, Floats, Mask
 
-# Which codes of an attribute lead to the same, whatever is answered besides: decided by random fingerprints.
+# Find codes of an attribute that always lead to the same result, by random fingerprints.
 
-_PRIME = 2**31 - 1  # products of two residues fit 64 bits, sums of millions a float64 exactly
+_PRIME = 2**31 - 1  # products of two residues fit into 64 bits, and sums of millions are exact in float64
 
 
 @dataclass(frozen=True)
 class Equivalence:
-    """Which codes of an attribute are equivalent, by fingerprints of what they lead to.
+    """Find equivalent codes of an attribute by fingerprints of their results.
 
     A code's fingerprint is the sum over all completions x of result(x) · ∏ r(x_b), with random numbers r for each code
-    and each result, modulo a prime p. It is a sum over cells, of products over attributes, so that no completion is
-    ever listed. Equivalent codes have equal ones; others with a chance of at most (attributes / p)², two being drawn
-    (Schwartz–Zippel).
+    and each result, modulo a prime p. It is computed as a sum over cells of products over attributes, without listing
+    completions. Equivalent codes have equal fingerprints. Other codes have equal ones with a probability of at most
+    (attributes / p)², because there are two independent fingerprints (Schwartz–Zippel).
 
     Attributes
     ----------
@@ -49,18 +49,18 @@ class Equivalence:
 
     @classmethod
     def of(cls, boxes: dict[int, Mask], results: Codes) -> "Equivalence":
-        """Draw the numbers; `results` says which cells give the same."""
+        """Draw the random numbers; cells with equal `results` share theirs."""
         random = np.random.default_rng(0)
         drawn = {a: random.integers(_PRIME, size=(box.shape[1], 2)).astype(float) for a, box in boxes.items()}
         return cls(boxes, drawn, random.integers(_PRIME, size=(len(results), 2))[results])
 
     def classes(self, boxes: dict[int, Mask], rows: Floats | None = None) -> dict[int, Codes]:
-        """For each open attribute: of each code the first one that it is equivalent to, a row for each of `rows`.
+        """Return, for each code of each open attribute, the first equivalent code, with a row for each of `rows`.
 
         Parameters
         ----------
         boxes : open attribute → which of its codes are possible in each cell
-        rows : which cells are possible, a row of 0 and 1 for each case; one case with all of them by default
+        rows : which cells are possible, a row of 0 and 1 for each case; by default one case with all cells
 
         Examples
         --------
@@ -80,7 +80,7 @@ class Equivalence:
 
 
 def _products_of_others(first: Codes, factors: Sequence[Codes]) -> list[Codes]:
-    """For each factor the product of `first` and all the others."""
+    """Return, for each factor, the product of `first` and all other factors."""
     found = [first]
     for factor in factors[:-1]:
         found.append(found[-1] * factor % _PRIME)
@@ -92,7 +92,7 @@ def _products_of_others(first: Codes, factors: Sequence[Codes]) -> list[Codes]:
 
 
 def _first_equal(keys: Codes) -> Codes:
-    """In each row, for each entry the place of the first one that equals it."""
+    """Return, for each entry of each row, the place of the first equal entry."""
     order = np.argsort(keys, axis=1, kind="stable")
     ranked = np.take_along_axis(keys, order, axis=1)
     starts = np.zeros(keys.shape, dtype=np.int64)
@@ -108,7 +108,7 @@ def _first_equal(keys: Codes) -> Codes:
 
 @dataclass(frozen=True)
 class BucketChoice:
-    """One answer to a question: its words, and the codes (buckets of `cells.detail`) that it stands for."""
+    """An answer to a question: its label, and the codes (buckets of `cells.detail`) that it represents."""
 
     label: str
     codes: tuple[int, ...]
@@ -116,7 +116,7 @@ class BucketChoice:
 
 @dataclass(frozen=True)
 class Question:
-    """An attribute that is still asked; without choices where its exact value is asked for."""
+    """An attribute that is still asked; `choices` is None if its exact value is needed."""
 
     name: str
     choices: tuple[BucketChoice, ...] | None
@@ -124,15 +124,15 @@ class Question:
 
 @dataclass(frozen=True)
 class QuestionnaireState:
-    """Where a questionnaire stands.
+    """The state of a questionnaire after some answers.
 
     Attributes
     ----------
-    questions : what may still be asked, in the artifact's order; nothing once it is decided
-    decided : whether all is told that the prediction needs
-    prediction : what the model says; None before it is decided, and where the model must see exact values
-    values : where the model must see exact values and all is told: the record to give it
-    told : attribute → what was answered, in words
+    questions : the open questions, in the artifact's order; empty once it is decided
+    decided : whether the answers determine the prediction
+    prediction : the model's prediction; None before it is decided, or if the model needs exact values
+    values : the record to give to the model, if it needs exact values and all answers are there
+    told : attribute → the answer, as a label
     cells : the cells that are still possible
     """
 
@@ -144,22 +144,22 @@ class QuestionnaireState:
     cells: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the state as plain data."""
         return asdict(self)
 
 
 class Questionnaire(Exports):
     """A form that asks for less with every answer, and stops when the prediction is fixed [Goldsteen22 §3.2].
 
-    A person answers in any order, so that what they would rather not say becomes coarser or is never asked. There is
-    no hidden state: `state` is a function of the answers alone, whatever their order. After choices that were offered,
-    what is still asked depends on the record only, not on how the answers were ordered.
+    People answer in any order, so a question that they would rather not answer may become coarser or unnecessary.
+    There is no hidden state: `state` depends only on the answers, not on their order. If all answers are offered
+    choices, the open questions depend only on the record.
 
-    Equivalence is exact, whichever way the tree puts its questions. It is decided by fingerprints (see `Equivalence`),
-    which take two codes for equivalent that are not with a chance below 1 in 10¹⁵.
+    Equivalence does not depend on the order of questions in the tree. It is decided by fingerprints (see
+    `Equivalence`), which wrongly take two codes as equivalent with a probability below 1 in 10¹⁵.
 
-    Attributes that the cells keep besides (`cells.kept`) are always asked: for their exact values, or for their buckets
-    where they are kept in some.
+    The kept attributes (`cells.kept`) are always asked: for exact values, or for their buckets if they are kept in
+    buckets.
 
     Parameters
     ----------
@@ -183,14 +183,14 @@ class Questionnaire(Exports):
             raise ParameterError(f"A questionnaire is made of cells. Got {type(cells).__name__} instead.")
         self.cells = cells
         if cells.kept or any(cell.prediction is None for cell in cells.tree.cells):
-            cells.to_dict()  # refuses where a cell's values, which a state would show, are an actual person's
+            cells.to_dict()  # refuses values of actual people, which a state would show
 
     def __repr__(self) -> str:
         return f"<Questionnaire: {len(self.cells.needed)} attributes, {self.cells.n_cells} cells>"
 
     @cached_property
     def equivalence(self) -> Equivalence:
-        """Which codes lead to the same; attributes by their place in `cells.names`."""
+        """The equivalent codes; attributes are given by their place in `cells.names`."""
         tree, sizes = self.cells.tree, self.cells.detail.sizes
         boxes = {a: np.ones((len(tree.cells), sizes[a]), dtype=bool) for a in tree.asked}
         for i, box in enumerate(tree.boxes):
@@ -201,18 +201,18 @@ class Questionnaire(Exports):
         return Equivalence.of(boxes, np.array(results, dtype=np.int64))
 
     def _result(self, cell: int) -> tuple[Any, ...]:
-        """What a cell gives: its prediction; itself where the model must see values, which differ between cells."""
+        """Return a cell's result: its prediction, or the cell itself if the model needs its values."""
         prediction = self.cells.tree.cells[cell].prediction
         return (cell,) if prediction is None or self.cells.kept else (type(prediction), prediction)
 
     def state(self, answers: Mapping[str, Any] | None = None) -> QuestionnaireState:
-        """What is still asked after some answers, and the prediction once it is fixed.
+        """Return the open questions after some answers, and the prediction once it is fixed.
 
         Parameters
         ----------
         answers : attribute → answer
-            A `BucketChoice` or its codes; for a kept attribute its value. Any other non-empty set of codes is taken at
-            its word: after one that is coarser than the choices the attribute is asked again, in what it leaves open.
+            A `BucketChoice` or its codes; for a kept attribute its value. Any other non-empty set of codes is accepted:
+            if it is coarser than the choices, the attribute is asked again within that set.
 
         Examples
         --------
@@ -262,15 +262,15 @@ class Questionnaire(Exports):
         return QuestionnaireState((), True, prediction, values, told, cells)
 
     def least(self, answers: Mapping[str, Any]) -> dict[str, object]:
-        """The least of these answers that still decides: what is sent, and nothing finer.
+        """Return the coarsest form of these answers that still decides, which is what is sent.
 
-        An early answer may be finer than it need be once the later ones are known. From the last answer to the first,
-        each is widened to all the codes that lead to the same result given the others; one that could be anything is
-        left out. No answer can then be widened any further. Answers about kept attributes stay as they are.
+        Later answers may make an early answer needlessly fine. From the last answer to the first, widen each one to all
+        codes that lead to the same result given the others, and leave it out if every code does. No answer can then be
+        widened further. Answers about kept attributes do not change.
 
         Parameters
         ----------
-        answers : attribute → answer, in the order in which they were given; together they must decide
+        answers : attribute → answer, in the order of answering; together they must decide
 
         Returns
         -------
@@ -288,7 +288,7 @@ class Questionnaire(Exports):
         (['age', 'hours-per-week', 'capital-gain'], ['capital-gain'])
         """
         if not self.state(answers).decided:
-            raise ParameterError("These answers do not decide yet; `state` says what is still asked.")
+            raise ParameterError("These answers do not decide yet; `state` lists the open questions.")
         open_ = {self.cells.names[a]: set(range(self.cells.detail.sizes[a])) for a in self.cells.tree.asked}
         for name, answer in answers.items():
             if name not in self.cells.kept:
@@ -304,7 +304,7 @@ class Questionnaire(Exports):
         }
 
     def _widen_codes(self, name: str, open_: Mapping[str, set[int]]) -> set[int]:
-        """All codes of an attribute that lead to the same as its open ones, given what is open of the others."""
+        """Return all codes of an attribute that lead to the same result as its open ones, given the others."""
         boxes = {}
         for a, box in self.equivalence.boxes.items():
             other = self.cells.names[a]
@@ -320,32 +320,32 @@ class Questionnaire(Exports):
     # Answers
 
     def answer_of(self, state: QuestionnaireState, name: str, record: Any) -> Any:
-        """What a record answers to one of the questions: the choice that holds it, or the value of a kept attribute.
+        """Return a record's answer to one of the questions: the matching choice, or the value of a kept attribute.
 
-        The record maps attributes to values, or is a row of codes as `cells.detail.codes` gives them.
+        The record maps attributes to values, or is a row of codes from `cells.detail.codes`.
         """
         question = next((question for question in state.questions if question.name == name), None)
         if question is None:
-            raise ParameterError(f"There is no question about {name!r} any more.")
+            raise ParameterError(f"There is no open question about {name!r}.")
         if isinstance(record, pd.Series):
             record = record.to_dict()
         if isinstance(record, Mapping):
             if name not in record:
-                raise ParameterError(f"The record says nothing about {name!r}.")
+                raise ParameterError(f"The record has no value of {name!r}.")
             if question.choices is None:
                 return record[name]
             code = int(self._find_partition(name).encode(_series(name, record[name]))[0])
         elif name in self.cells.kept:
-            raise ParameterError(f"The attribute {name!r} is asked for its own value, which a row of codes lacks.")
+            raise ParameterError(f"The question about {name!r} needs its exact value, which a row of codes lacks.")
         else:
             code = int(record[self.cells.names.index(name)])
         found = [choice for choice in question.choices or () if code in choice.codes]
         if not found:
-            raise ParameterError(f"The record contradicts what has been answered about {name!r}.")
+            raise ParameterError(f"The record contradicts the earlier answer about {name!r}.")
         return found[0]
 
     def answers_of(self, record: Any, order: Sequence[str] | None = None) -> dict[str, object]:
-        """All that a record answers when questions come in an order (the artifact's by default) until it is decided.
+        """Return a record's answers to questions in some order (by default the artifact's) until it is decided.
 
         Examples
         --------
@@ -360,7 +360,7 @@ class Questionnaire(Exports):
         first = [order] if isinstance(order, str) else list(order or ())
         unknown = [name for name in first if name not in self.cells.names]
         if unknown:
-            raise ParameterError(f"The 'order' parameter names {unknown[0]!r}, which the cells do not have.")
+            raise ParameterError(f"The 'order' parameter names {unknown[0]!r}, which is not an attribute of the cells.")
         answers: dict[str, object] = {}
         state = self.state(answers)
         for name in dict.fromkeys([*first, *self.cells.names]):
@@ -372,12 +372,12 @@ class Questionnaire(Exports):
 
     def _check_names(self, answers: Mapping[str, Any]) -> None:
         if not isinstance(answers, Mapping):
-            raise ParameterError(f"Answers must be given by attribute. Got {type(answers).__name__} instead.")
+            raise ParameterError(f"The answers must map attributes to answers. Got {type(answers).__name__} instead.")
         for name in answers:
             if name not in self.cells.names:
-                raise ParameterError(f"There is an answer about {name!r}, which the cells do not have.")
+                raise ParameterError(f"There is an answer about {name!r}, which is not an attribute of the cells.")
             if name not in self.cells.needed:
-                raise ParameterError(f"Nothing is asked about {name!r}, so that no answer about it is taken.")
+                raise ParameterError(f"There is an answer about {name!r}, which is not asked; leave it out.")
 
     def _answer(self, name: str, answer: Any) -> set[int]:
         codes = answer.codes if isinstance(answer, BucketChoice) else answer
@@ -388,44 +388,42 @@ class Questionnaire(Exports):
             isinstance(code, bool) or not isinstance(code, int | np.integer) or not 0 <= code < size for code in found
         ):
             raise ParameterError(
-                f"The answer about {name!r} must be one of its choices, or a list of at least one of its codes, whole "
-                f"numbers from 0 to {size - 1}."
+                f"The answer about {name!r} must be one of its choices or a non-empty list of its codes, integers from "
+                f"0 to {size - 1}."
             )
         return {int(code) for code in found}
 
     def _find_partition(self, name: str) -> AnyPartition:
-        """The buckets that choices of an attribute are made of."""
+        """Return the partition with the buckets that an attribute's choices combine."""
         return self.cells.told(name)[0]
 
     def _list_kept_choices(self, name: str) -> tuple[BucketChoice, ...] | None:
-        """A kept attribute's buckets; None where it is kept in full detail, for its exact value."""
+        """Return a choice for each bucket of a kept attribute; None if it is kept in full detail."""
         partition = self._find_partition(name)
         if isinstance(partition, FullDetail):
             return None
         return tuple(BucketChoice(label, (code,)) for code, label in enumerate(partition.labels))
 
     def _parse_kept_answer(self, name: str, value: Any) -> tuple[Scalar, str, set[int]]:
-        """A kept attribute's value as the model is given it, in words, and its bucket in the tree.
+        """Return a kept attribute's value for the model, its label, and its bucket in the tree.
 
-        The answer is one of its choices, or the value itself where it is kept in full.
+        The answer is one of its choices, or the exact value if it is kept in full detail.
         """
         partition, detail = self._find_partition(name), self.cells.detail[name]
         choices = self._list_kept_choices(name) is not None
         if choices and (isinstance(value, BucketChoice) or not pd.api.types.is_scalar(value)):
             codes = self._answer(name, value)
             if len(codes) > 1:
-                raise ParameterError(f"The answer about {name!r} must be one of its choices alone.")
+                raise ParameterError(f"The answer about {name!r} must be a single choice.")
             own = codes.pop()
             code = same_bucket(partition, own, detail)
             if code < 0:
-                raise DataError(f"The answer about {name!r} is one that this artifact refuses.")
+                raise DataError(f"The answer about {name!r} is refused by this artifact.")
             return partition.representatives[own], partition.labels[own], {code}
         if isinstance(value, BucketChoice) or not pd.api.types.is_scalar(value) or partition.action == "coarsened":
-            raise ParameterError(
-                f"The answer about {name!r} must be {'a choice' if choices else 'its value, one alone'}."
-            )
+            raise ParameterError(f"The answer about {name!r} must be {'a choice' if choices else 'a single value'}.")
         series = _series(name, value)
-        own = int(partition.encode(series)[0])  # refuses what it must
+        own = int(partition.encode(series)[0])  # also raises the error for refused values
         code = int(detail.encode(series)[0])
         if choices:
             return partition.representatives[own], partition.labels[own], {code}
@@ -437,7 +435,7 @@ class Questionnaire(Exports):
 
 
 def choice_label(partition: AnyPartition, codes: Sequence[int]) -> str:
-    """The name of several codes together, ranges that are no neighbours joined by `or`.
+    """Name several codes together; ranges that are not neighbours are joined by `or`.
 
     Examples
     --------
@@ -458,5 +456,5 @@ def choice_label(partition: AnyPartition, codes: Sequence[int]) -> str:
 
 
 def _series(name: str, value: Any) -> nw.Series[Any]:
-    """One value as a column, whatever its type."""
+    """Convert a value of any type to a column."""
     return nw.from_native(pd.Series([value], dtype=object, name=name), series_only=True)

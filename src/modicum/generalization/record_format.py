@@ -1,13 +1,13 @@
-"""Generalized records as they travel: plain data with one entry per attribute, admitted only if it is no finer.
+"""The format in which generalized records are sent: plain data with one entry per attribute and no finer detail.
 
-- Of a `Generalization`: each needed attribute's bucket by its label, as `transform` gives it; a number or date in full
-  detail as a number or ISO text, null where it is missing.
-- Of a `CellPartition`: what the record's cell tells of each needed attribute, by its label.
-- Of a `Questionnaire`: for each attribute that was asked the labels of the buckets that are left possible, a list; what
-  need not be told is left out (`Questionnaire.least`).
+- `Generalization`: the bucket label of each needed attribute, as in `transform`; a number or date in full detail as a
+  number or ISO text, null if it is missing.
+- `CellPartition`: the label of what the record's cell reveals of each needed attribute.
+- `Questionnaire`: for each attribute with an answer, a list of the labels of the buckets that remain possible; answers
+  that are not needed are left out (`Questionnaire.least`).
 
-What is sent may be anything, so that no complaint repeats it: a message names attributes of the artifact, never a value
-or a name that came from outside.
+A received record may contain anything, so errors never repeat it: a message names attributes of the artifact, never a
+value or a name from outside.
 """
 
 import math
@@ -30,15 +30,15 @@ from modicum.generalization.representatives import build_typed_column, decode_co
 from modicum.table.values import iso
 from modicum.typing import Codes
 
-# One attribute of a generalized record: how it is checked, written as plain data and given to a model.
+# One attribute of a generalized record: check it, write it as plain data, pass it to a model.
 
 Inputs = Output
-Record = dict[str, Scalar | list[str]]  # what is told of each attribute
-Told = tuple[Any, ...]  # a checked record, ready to be a key: equal where records tell the same
+Record = dict[str, Scalar | list[str]]  # attribute → label, value or labels
+Told = tuple[Any, ...]  # a checked record as a key, equal for equal records
 
 
 class AskedAttribute:
-    """One attribute told the same way in every record: by its bucket's label, or in full detail."""
+    """An attribute that every record has in the same form: as its bucket's label, or in full detail."""
 
     def __init__(self, partition: AnyPartition) -> None:
         self.partition = partition
@@ -46,7 +46,7 @@ class AskedAttribute:
         self._codes = {label: i for i, label in enumerate(partition.labels)}
 
     def check(self, sent: Any) -> Any:
-        """The bucket's code; in full detail the number as a float, None where it is missing."""
+        """Return the bucket's code; in full detail the number as a float, None if it is missing."""
         if not isinstance(self.partition, FullDetail):
             return bucket_code(self._codes, self.name, sent)
         if sent is None and self.partition.missing == "separate":
@@ -55,20 +55,20 @@ class AskedAttribute:
             return _finite(self.partition.as_number(sent))
         except (ValueError, OverflowError):
             kind = "date" if self.partition.attribute.kind == "date" else "number"
-            raise DataError(f"What is sent about {self.name!r} must be a {kind}.") from None
+            raise DataError(f"The entry for {self.name!r} must be a {kind}.") from None
 
     def word(self, own: Any) -> Scalar:
-        """The same as plain data."""
+        """Convert a checked entry to plain data."""
         return self._plain(own) if isinstance(self.partition, FullDetail) else self.partition.labels[own]
 
     def code_in(self, detail: AnyPartition, own: Any) -> int:
-        """The bucket of the same attribute in the tree of some cells; -1 where it is refused there."""
+        """Return the matching bucket in the partition `detail` of a tree of cells; -1 if it refuses the value."""
         if isinstance(self.partition, FullDetail):
             return code_of(detail, self._plain(own))
         return same_bucket(self.partition, own, detail)
 
     def answer(self, own: Any) -> Any:
-        """The same as an answer to a questionnaire."""
+        """Convert a checked entry to an answer to a questionnaire."""
         return self._plain(own) if isinstance(self.partition, FullDetail) else (own,)
 
     def _plain(self, own: float | None) -> Scalar:
@@ -80,25 +80,25 @@ class AskedAttribute:
 
 
 def check_fields(record: Any, needed: Sequence[str], known: Sequence[str], allowed: Sequence[str] = ()) -> None:
-    """Refuse a record that lacks what is needed, or tells what is not collected."""
+    """Refuse a record that lacks a needed attribute or has one that is not collected."""
     if not isinstance(record, dict):
         raise DataError("A record must be an object with one entry per attribute.")
     absent = next((name for name in needed if name not in record), None)
     if absent is not None:
-        raise DataError(f"The record says nothing about {absent!r}.")
+        raise DataError(f"The record has no entry for {absent!r}.")
     extra = [name for name in record if name not in (allowed or needed)]
     uncollected = next((name for name in known if name in extra), None)
     if uncollected is not None:
-        raise DataError(f"The record tells {uncollected!r}, which is not collected.")
+        raise DataError(f"The record has an entry for {uncollected!r}, which is not collected; leave it out.")
     if extra:
         raise DataError("The record has an entry that the artifact does not know.")
 
 
 def bucket_code(codes: dict[str, int], name: str, sent: Any) -> int:
-    """The code of a bucket that is sent by its label."""
+    """Return the code of the bucket with the received label."""
     code = codes.get(sent) if isinstance(sent, str) else None
     if code is None:
-        raise DataError(f"What is sent about {name!r} is not one of its buckets.")
+        raise DataError(f"The entry for {name!r} is not one of its buckets.")
     return code
 
 
@@ -109,12 +109,12 @@ def _finite(number: float) -> float:
 
 
 def rows(count: int) -> nw.DataFrame[Any]:
-    """A frame of this many rows and no column, as `build_typed_column` asks for."""
+    """Build a frame with this many rows and no columns, for `build_typed_column`."""
     return nw.from_native(pd.DataFrame(index=pd.RangeIndex(count)), eager_only=True)
 
 
 def column(partition: AnyPartition, own: Any, frame: nw.DataFrame[Any], kind: Inputs) -> Any:
-    """A column for a model, of codes or full-detail numbers; `own` is not used where the attribute is dropped."""
+    """Build a model's column from codes or full-detail numbers; `own` is not used if the attribute is dropped."""
     if isinstance(partition, FullDetail):
         return _full_detail(partition, own, kind)
     codes = np.zeros(len(frame), dtype=np.int64) if isinstance(partition, Dropped) else np.array(own, dtype=np.int64)
@@ -124,7 +124,9 @@ def column(partition: AnyPartition, own: Any, frame: nw.DataFrame[Any], kind: In
 def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Inputs) -> Any:
     numbers = np.array([math.nan if number is None else number for number in own], dtype=np.float64)
     if kind == "codes":
-        raise ArtifactError(f"The attribute {partition.name!r} is told in full detail, which has no bucket codes.")
+        raise ArtifactError(
+            f"The attribute {partition.name!r} is kept in full detail, so it has no bucket codes; use labels or values."
+        )
     if partition.attribute.kind == "date":
         return pd.Series(np.round(numbers * 1e6).astype("datetime64[us]"))  # NaN becomes NaT
     whole = partition.attribute.storage == "integer" and bool(np.all(numbers == np.floor(numbers)))
@@ -132,7 +134,7 @@ def _full_detail(partition: FullDetail, own: Sequence[float | None], kind: Input
 
 
 def cell_inputs(cells: CellPartition, at: Codes, kept: dict[str, list[Any]], kind: Inputs) -> pd.DataFrame:
-    """What a model is given for records in these cells; `kept` holds what is told in every cell besides."""
+    """Build a model's input for records in these cells; `kept` holds the columns of the kept attributes."""
     columns: dict[str, object] = {}
     needed, frame = cells.needed, rows(len(at))
     for j, name in enumerate(cells.names):
@@ -147,11 +149,11 @@ def cell_inputs(cells: CellPartition, at: Codes, kept: dict[str, list[Any]], kin
     return pd.DataFrame(columns, index=pd.RangeIndex(len(at)))
 
 
-# Records of a questionnaire as they travel: what was asked, in no finer buckets than the result needs.
+# Records of a questionnaire: the answers, in no finer buckets than the result needs.
 
 
 class QuestionnaireRecords:
-    """Records of a `Questionnaire`; a key holds pairs of an attribute and its codes, or its kept code or number."""
+    """The format of a `Questionnaire`'s records; a key holds pairs of an attribute and its codes or its number."""
 
     def __init__(self, form: Questionnaire) -> None:
         self.form = form
@@ -165,11 +167,11 @@ class QuestionnaireRecords:
         answers = self._answers(told)
         state = self.form.state(answers)
         if not state.decided:
-            raise DataError(f"The record does not say enough: {state.questions[0].name!r} is still asked.")
+            raise DataError(f"The record does not decide the result: {state.questions[0].name!r} is still needed.")
         least = self.form.least(answers)
         finer = next((name for name in answers if name not in self._kept and answers[name] != least.get(name)), None)
         if finer is not None:
-            raise DataError(f"What is sent about {finer!r} is finer than it need be.")
+            raise DataError(f"The entry for {finer!r} is finer than the result needs.")
         return told
 
     def _own(self, name: str, sent: Any) -> Any:
@@ -177,16 +179,16 @@ class QuestionnaireRecords:
         if name in self._kept:
             return asked.check(sent)
         if not isinstance(sent, list) or not sent:
-            raise DataError(f"What is sent about {name!r} must be a list of its buckets.")
+            raise DataError(f"The entry for {name!r} must be a non-empty list of its buckets.")
         codes = sorted({asked.check(each) for each in sent})
         if len(codes) < len(sent):
-            raise DataError(f"What is sent about {name!r} names a bucket twice.")
+            raise DataError(f"The entry for {name!r} names a bucket twice.")
         if len(codes) == len(asked.partition.labels):
-            raise DataError(f"What is sent about {name!r} names all its buckets, which tells nothing; leave it out.")
+            raise DataError(f"The entry for {name!r} names all its buckets, which says nothing; leave it out.")
         return tuple(codes)
 
     def _answers(self, told: Told) -> dict[str, object]:
-        """The key as `Questionnaire.state` takes it."""
+        """Convert a key to answers for `Questionnaire.state`."""
         return {name: self._asked[name].answer(own) if name in self._kept else own for name, own in told}
 
     def record(self, told: Told) -> Record:
@@ -198,7 +200,9 @@ class QuestionnaireRecords:
 
     def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
         if kind != "values":
-            raise ParameterError("A questionnaire's records differ in what they tell; a model is given their values.")
+            raise ParameterError(
+                "A questionnaire's records have different attributes; use inputs='values' for a model."
+            )
         states = [self.form.state(self._answers(each)) for each in told]
         cells = np.array([state.cells[0] for state in states], dtype=np.int64)
         kept = {name: [dict(each)[name] for each in told] for name in self._kept}
@@ -212,39 +216,39 @@ class QuestionnaireRecords:
 
 
 class PredictedRecord(TypedDict):
-    """What is predicted of a record, and where it is known how likely each class is."""
+    """The prediction for a record, with the probability of each class if known."""
 
     prediction: bool | int | float | str | None
     probabilities: dict[str, float] | None
 
 
 class RecordFormat(Protocol):
-    """What a generalized record of one artifact looks like."""
+    """The format of an artifact's generalized records."""
 
     @property
     def names(self) -> list[str]:
-        """The attributes that a record may tell, in order."""
+        """The attributes that a record may have, in order."""
         ...
 
     def check(self, record: Any) -> Told:
-        """A record that tells what it should and nothing finer, as a key; else one sentence that repeats nothing."""
+        """Convert a valid record to a key; the error for any other record repeats none of its content."""
         ...
 
     def record(self, told: Told) -> Record:
-        """The record of a key, as plain data in the artifact's order."""
+        """Convert a key to a record, as plain data in the artifact's order."""
         ...
 
     def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
-        """What a model is given for these records: as `transform` has it with this `output`."""
+        """Build a model's input for these records, as `transform` does with this `output`."""
         ...
 
     def prediction(self, told: Told) -> bool | int | float | str | None:
-        """What the artifact itself predicts; None where a model must."""
+        """Return the artifact's own prediction; None if a model is needed."""
         ...
 
 
 def record_format(artifact: Collected) -> RecordFormat:
-    """The format of an artifact's records.
+    """Return the format of an artifact's records.
 
     Examples
     --------
@@ -257,7 +261,7 @@ def record_format(artifact: Collected) -> RecordFormat:
     >>> format.check({"age": 52, "job": "nurse"})
     Traceback (most recent call last):
     ...
-    modicum.errors.DataError: What is sent about 'age' is not one of its buckets.
+    modicum.errors.DataError: The entry for 'age' is not one of its buckets.
     """
     check_collected(artifact)
     if isinstance(artifact, Questionnaire):
@@ -266,7 +270,7 @@ def record_format(artifact: Collected) -> RecordFormat:
 
 
 class _PlainRecords:
-    """Records of a `Generalization`; a key holds each needed attribute's code, or its number (None if missing)."""
+    """The format of a `Generalization`'s records; a key holds each needed attribute's code, or its number or None."""
 
     def __init__(self, g: Generalization) -> None:
         self.generalization = g
@@ -292,7 +296,7 @@ class _PlainRecords:
 
 
 class _CellRecords:
-    """Records of a `CellPartition`; a key holds the cell, then each kept attribute's code or number."""
+    """The format of a `CellPartition`'s records; a key holds the cell, then each kept attribute's code or number."""
 
     def __init__(self, cells: CellPartition) -> None:
         self.cells = cells
@@ -302,22 +306,22 @@ class _CellRecords:
         self._codes = {name: {label: i for i, label in enumerate(cells.labels(name))} for name in self._local}
 
     @cached_property
-    def _cells_that_tell(self) -> dict[Told, list[int]]:
-        """The cells that tell these codes of the attributes that are told by cell."""
-        found: dict[Told, list[int]] = {}
+    def _cells_by_codes(self) -> dict[Told, list[int]]:
+        """The cells with each combination of codes of the attributes that are not kept."""
+        cells_by_codes: dict[Told, list[int]] = {}
         columns = [self.cells.told_by_cell(name).tolist() for name in self._local]
         for cell in range(self.cells.n_cells):
-            found.setdefault(tuple(column[cell] for column in columns), []).append(cell)
-        return found
+            cells_by_codes.setdefault(tuple(column[cell] for column in columns), []).append(cell)
+        return cells_by_codes
 
     def check(self, record: Any) -> Told:
         check_fields(record, self.names, self.cells.names)
         local = tuple(bucket_code(self._codes[name], name, record[name]) for name in self._local)
         kept = tuple(asked.check(record[asked.name]) for asked in self._kept)
-        for cell in self._cells_that_tell.get(local, []):
+        for cell in self._cells_by_codes.get(local, []):
             if all(self._holds(cell, asked, own) for asked, own in zip(self._kept, kept, strict=True)):
                 return (cell, *kept)
-        raise DataError("What is sent about the attributes together is not what one of the cells tells.")
+        raise DataError("The entries of the record together do not match any cell.")
 
     def _holds(self, cell: int, asked: AskedAttribute, own: Any) -> bool:
         """Whether a cell's box leaves a kept attribute's value possible."""

@@ -1,7 +1,7 @@
-"""Buckets as columns: their labels, or one value of the original domain each, in the type that the data has.
+"""Convert buckets to columns of labels, or of representative values in the data's own type.
 
-`representatives` is shared by frames and engines, so that both give the same values: numbers for a number column, text
-for a text column, whichever way the same attribute is stored. A number is rounded to no type that cannot hold it.
+Frames and engines share `representatives`, so that both give the same values: numbers for a number column, text for a
+text column, however the attribute is stored. No number is rounded to fit a type.
 """
 
 import datetime as dt
@@ -24,10 +24,10 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 
 def representatives(attribute: Attribute, values: Sequence[Scalar], dtype: Any) -> tuple[list[Any], Any]:
-    """Values as an artifact writes them as plain Python values, and the column's dtype where all fit it (else None).
+    """Convert an artifact's values to Python values; return them and the column's dtype if all fit it, else None.
 
-    `dtype` is the narwhals dtype of the column in the data; None where the data does not have it: then the attribute's
-    storage says how values are written.
+    `dtype` is the column's narwhals dtype. If it is None, because the data lacks the column, the attribute's storage
+    decides.
     """
     if attribute.kind == "date":
         found: list[Any] = [None if v is None else _EPOCH + dt.timedelta(seconds=seconds(v)) for v in values]
@@ -57,7 +57,7 @@ def _as_numbers(attribute: Attribute, values: Sequence[Scalar], dtype: Any) -> t
 
 
 def _holds(dtype: Any, numbers: Sequence[float | None]) -> bool:
-    """Whether a type of whole numbers is wide enough."""
+    """Whether an integer type is wide enough."""
     digits = re.fullmatch(r"(U?)Int(\d+)", str(dtype))
     if digits is None:
         return True
@@ -67,34 +67,34 @@ def _holds(dtype: Any, numbers: Sequence[float | None]) -> bool:
 
 
 def encode_column(partition: AnyPartition, frame: nw.DataFrame[Any]) -> Codes:
-    """The bucket of each record in one attribute; a dropped one need not be in the frame."""
+    """Return the bucket of each record in one attribute; a dropped one need not be in the frame."""
     if isinstance(partition, Dropped):
         return np.zeros(len(frame), dtype=np.int64)
     return partition.encode(column(frame, partition.name))
 
 
 def transform_column(partition: AnyPartition, frame: nw.DataFrame[Any], output: Output) -> Any:
-    """One attribute of an eager frame as `transform` gives it; a number in full detail stays as it is."""
-    codes = encode_column(partition, frame)  # refuses what it must
+    """Transform one attribute of an eager frame; a number in full detail is unchanged."""
+    codes = encode_column(partition, frame)  # also raises the error for refused values
     if isinstance(partition, FullDetail) and output != "codes":
         return column(frame, partition.name).to_native()
     return decode_column(partition, codes, frame, output)
 
 
 def decode_column(partition: AnyPartition, codes: Codes, frame: nw.DataFrame[Any], output: Output) -> Any:
-    """Codes as a column of labels, of codes, or of representatives in the type that the attribute has in the frame."""
+    """Convert codes to a column of labels, codes, or representatives in the attribute's type in the frame."""
     if output == "values":
         return build_typed_column(partition.attribute, partition.representatives, codes, frame)
     return codes if output == "codes" else label_codes(codes, partition.labels)
 
 
 def label_codes(codes: Codes, labels: Sequence[str]) -> Any:
-    """Codes as a column of labels that knows all of them, in their order."""
+    """Convert codes to an ordered categorical column of labels."""
     return pd.Categorical.from_codes(codes, categories=pd.Index(labels), ordered=True)
 
 
 def build_typed_column(attribute: Attribute, values: Sequence[Scalar], codes: Codes, frame: nw.DataFrame[Any]) -> Any:
-    """`values[codes]` as a column of the type that the attribute has in the frame."""
+    """Return `values[codes]` as a column of the attribute's type in the frame."""
     present = attribute.name in frame.columns
     series = frame[attribute.name] if present else None
     if isinstance(frame.to_native(), pd.DataFrame):
@@ -127,7 +127,7 @@ def _in_pandas(
 
 
 def _in_categories(values: Sequence[Scalar], codes: Codes, dtype: pd.CategoricalDtype, index: pd.Index) -> pd.Series:
-    """Representatives as the categories that the column has; as text where it lacks one."""
+    """Convert representatives to the column's categories; to text if one is not among them."""
     own = {canonical(category): i for i, category in enumerate(dtype.categories)}
     texts = [None if v is None else canonical(v) for v in values]
     if any(text is not None and text not in own for text in texts):

@@ -1,4 +1,4 @@
-"""Artifacts as files: JSON with a version, one line per bucket, checked on load, written whole or not at all."""
+"""Artifact files: JSON with a version and one line per bucket, checked on load, written completely or not at all."""
 
 import json
 import os
@@ -30,13 +30,13 @@ class PlainArtifact(TypedDict):
 
 
 def write_json(document: Mapping[str, object], path: str | os.PathLike[str]) -> None:
-    """Write a document so that a reader sees the old file or the new one, never a half."""
+    """Write a document so that a reader sees the old file or the new one, never a part."""
     with replacing(path) as temporary:
         Path(temporary).write_text(lines(document) + "\n", encoding="utf-8")
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, object]:
-    """Read a document of ours, or say in one sentence why it is none."""
+    """Read a modicum document; an error says why a file is not one."""
     where = repr(os.fspath(path))
     try:
         if os.path.getsize(path) > _LARGEST:
@@ -48,7 +48,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, object]:
 
 
 def parse_json(written: bytes, where: str) -> dict[str, object]:
-    """A document of ours from a file's bytes; `where` they are from is said where it is none."""
+    """Read a modicum document from a file's bytes; an error names `where` they come from."""
     try:
         content = json.loads(written.decode("utf-8"), parse_constant=_refuse_constant)
     except ArtifactError:
@@ -57,7 +57,7 @@ def parse_json(written: bytes, where: str) -> dict[str, object]:
         at = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise ArtifactError(f"The file {where} is not valid JSON{at}; it is damaged or was edited.") from None
     if not isinstance(content, dict) or "modicum" not in content:
-        raise ArtifactError(f"The file {where} is no modicum artifact: the field 'modicum' is missing.")
+        raise ArtifactError(f"The file {where} is not a modicum artifact: the field 'modicum' is missing.")
     check_version(content)
     return content
 
@@ -67,18 +67,18 @@ def _refuse_constant(name: str) -> Any:
 
 
 def check_version(content: Mapping[str, object]) -> None:
-    """Refuse what a newer release wrote, because it may mean something else."""
+    """Refuse files of a newer release, which may have another meaning."""
     version = content.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise ArtifactError("The artifact's field 'version' must be a whole number from 1.")
     if version > VERSION:
         raise ArtifactError(
-            f"The artifact's field 'version' is {version}; this modicum reads up to {VERSION}. Install a newer one."
+            f"The artifact's field 'version' is {version}; this modicum reads up to {VERSION}. Install a newer modicum."
         )
 
 
 def lines(value: Any, indent: int = 0) -> str:
-    """JSON in which whatever holds no further record stands on one line, so that a diff names the bucket changed.
+    """Write JSON with each innermost record on one line, so that a diff shows the changed bucket.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _holds_records(value: Any) -> bool:
 
 
 def dump_partition(partition: AnyPartition) -> dict[str, object]:
-    """A partition as plain data, its buckets last, each with what it holds first."""
+    """Convert a partition to plain data: its buckets last, and in each bucket its range or values first."""
     content = partition.model_dump(mode="json", exclude_defaults=True)
     kind: dict[str, bool] = {}
     if isinstance(partition, Dropped):
@@ -129,7 +129,7 @@ def _bucket(content: dict[str, object]) -> dict[str, object]:
 
 
 def parse_partition(content: Any, schema: Schema) -> AnyPartition:
-    """A partition from plain data; every rule of `bins` is checked."""
+    """Read a partition from plain data and check every rule of `bins`."""
     if not isinstance(content, dict) or not isinstance(content.get("name"), str):
         raise ArtifactError("Every entry of the artifact's field 'attributes' needs a 'name'.")
     attribute = schema[content["name"]]
@@ -148,7 +148,7 @@ def parse_partition(content: Any, schema: Schema) -> AnyPartition:
 
 
 def parse_artifact_schema(content: Mapping[str, object]) -> Schema:
-    """The schema inside an artifact."""
+    """Read the schema of an artifact."""
     try:
         return parse_schema(content["schema"])
     except KeyError:
