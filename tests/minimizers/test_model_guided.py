@@ -511,7 +511,7 @@ def test_a_model_that_fails_on_the_records_is_quoted():
     def broken(frame):
         raise ValueError("column 'age' holds 'Ann Smith', 41.5")
 
-    with pytest.raises(DataError, match=r"records as they are: ValueError: column 'age' holds …, …$"):
+    with pytest.raises(DataError, match=r"unchanged records: ValueError: column 'age' holds …, …$"):
         md.ModelGuided(broken).fit(adult()[0][:100])
 
 
@@ -521,8 +521,8 @@ def test_a_model_that_fails_on_the_records_is_quoted():
         (lambda X: np.zeros(3), "gave 3 predictions for"),
         (lambda X: 7, "no list of predictions"),
         (lambda X: np.ones(len(X)), "the same for all"),
-        (lambda X: np.where(X["age"] > 40, np.nan, 1.0), "predicts NaN, infinity or nothing for"),
-        (lambda X: np.where(X["age"] > 40, None, "yes"), "predicts NaN, infinity or nothing for"),
+        (lambda X: np.where(X["age"] > 40, np.nan, 1.0), "predicts NaN, infinity or None for"),
+        (lambda X: np.where(X["age"] > 40, None, "yes"), "predicts NaN, infinity or None for"),
         (lambda X: np.random.default_rng().integers(0, 2, len(X)), "different things of the same records"),
     ],
 )

@@ -1,6 +1,6 @@
-"""Models on coded rows with counts: they guess values from what a generalization shows.
+"""Models that guess values from generalized records, trained on coded rows with counts.
 
-`PrivateNetwork` stands apart: a classifier on numbers whose training is differentially private.
+`PrivateNetwork` is different: a classifier on numbers whose training is differentially private.
 """
 
 import lazy_loader

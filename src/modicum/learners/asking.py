@@ -1,4 +1,4 @@
-"""A model is asked: any estimator or function on frames, with what it may do wrong caught and said."""
+"""Get predictions from any estimator or function of a frame, with clear messages for its errors."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,15 +13,15 @@ from modicum.table.targets import label_values
 from modicum.typing import Codes, Floats
 
 _SHOWN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
-_AT_ONCE = 200_000  # records, so that a model's own arrays stay small
+_AT_ONCE = 200_000  # records per call, so that a model's own arrays stay small
 
 Predictions = npt.NDArray[Any]
 
 
 class Model:
-    """A fitted estimator with `predict`, or a function of a frame, as a function from a frame to one value per record.
+    """A fitted estimator or a function of a frame, as a function from a frame to one value per record.
 
-    Scores of several classes (two dimensions) become the number of the highest.
+    Scores of several classes (two dimensions) become the index of the highest.
 
     Examples
     --------
@@ -42,37 +42,36 @@ class Model:
         self._ask: Callable[[Any], Any] = _predicting(model)
 
     def __call__(self, X: Any) -> Predictions:
-        """The predictions for the records, whatever the model raises passed on as a `DataError`."""
+        """Return the predictions for the records; errors of the model become a `DataError`."""
         try:
             return self.ask(X)
         except DataError:
             raise
         except Exception as error:
             names = list(getattr(X, "columns", ()))
-            raise DataError(f"The model failed on the records as they are: {safe_message(error, names)}") from error
+            raise DataError(f"The model failed on the unchanged records: {safe_message(error, names)}") from error
 
     def ask(self, X: Any) -> Predictions:
-        """The predictions; what the model raises is raised."""
+        """Return the predictions; errors of the model pass through."""
         return _ask_in_parts(self._part, X)
 
     def _part(self, X: Any) -> Predictions:
-        n, found = len(X), self._ask(X)
-        found = found.detach().cpu() if hasattr(found, "detach") else found
-        values = np.asarray(found)
+        n, answer = len(X), self._ask(X)
+        values = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
         if values.ndim == 2:
             values = values[:, 0] if values.shape[1] == 1 else values.argmax(axis=1)
         if values.shape != (n,):
             many = "no list of predictions" if values.ndim != 1 else f"{len(values):,} predictions"
-            raise DataError(f"The model gave {many} for {n:,} records; it must give one for each.")
+            raise DataError(f"The model gave {many} for {n:,} records; it must give one prediction per record.")
         missing = int(np.asarray(pd.isna(values)).sum())
         missing += int(np.isinf(values).sum()) if values.dtype.kind == "f" else 0
         if missing:
-            raise DataError(f"The model predicts NaN, infinity or nothing for {missing:,} of {n:,} records.")
+            raise DataError(f"The model predicts NaN, infinity or None for {missing:,} of {n:,} records.")
         return _of_one_type(values) if values.dtype == object else values
 
 
 def _ask_in_parts(ask: Callable[[Any], Predictions], X: Any) -> Predictions:
-    """The answers for all records, asked about some of them at a time."""
+    """Get the answers for all records, in parts."""
     if len(X) <= _AT_ONCE:
         return ask(X)
     return np.concatenate([ask(X[start : start + _AT_ONCE]) for start in range(0, len(X), _AT_ONCE)])
@@ -88,7 +87,7 @@ def _predicting(model: Any) -> Callable[[Any], Any]:
 
 
 def _of_one_type(values: Predictions) -> Predictions:
-    """Python objects as an array that can be sorted: truth values and numbers as they are, anything else as text."""
+    """Convert Python objects to a sortable array: booleans and numbers unchanged, anything else as text."""
     found = np.array(values.tolist())
     return found if found.ndim == 1 and found.dtype.kind in "biufU" else values.astype(str)
 
@@ -96,18 +95,18 @@ def _of_one_type(values: Predictions) -> Predictions:
 def ask_in_stead(
     model: Model, X: Any, columns: Sequence[str], with_columns: Callable[[Sequence[str]], Any]
 ) -> Predictions:
-    """Ask about records in which representatives stand for values; where the model fails, say of which columns.
+    """Get predictions for records with representative values; if the model fails, report the columns that cause it.
 
-    `with_columns(names)` gives the records with the representatives of these columns alone, the others as they are.
+    `with_columns(names)` returns the records with representative values in these columns only.
     """
     try:
         return model.ask(X)
     except DataError:
         raise
     except Exception as error:
-        guilty = [name for name in columns if _fails(model, with_columns([name]))]
+        causes = [name for name in columns if _fails(model, with_columns([name]))]
         raise DataError(
-            f"The model failed on representative values of {format_names(guilty or columns)}: "
+            f"The model failed on representative values of {format_names(causes or columns)}: "
             f"{safe_message(error, columns)}"
         ) from error
 
@@ -121,22 +120,22 @@ def _fails(model: Model, X: Any) -> bool:
 
 
 def safe_message(error: Exception, X: Any) -> str:
-    """What a model complains of, without texts in quotes and numbers: they may be somebody's; columns stay."""
-    kept = {str(name) for name in getattr(X, "columns", X if isinstance(X, list | tuple) else ())}
-    text = _SHOWN.sub(lambda found: found[0] if found[0].strip("'\"") in kept else "…", " ".join(str(error).split()))
+    """Return a model's error without quoted texts and numbers, which may be personal data; column names stay."""
+    names = {str(name) for name in getattr(X, "columns", X if isinstance(X, list | tuple) else ())}
+    text = _SHOWN.sub(lambda match: match[0] if match[0].strip("'\"") in names else "…", " ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__
 
 
-# A fitted classifier as an adversary meets it: records in, chances out, with what may go wrong said in words.
+# A fitted classifier as an adversary uses it: records in, probabilities out.
 
 
 class AskedModel:
-    """A fitted classifier with `predict_proba`, which is all that is asked of it.
+    """A fitted classifier, used only through `predict_proba`.
 
     Parameters
     ----------
     model : fitted classifier, or a pipeline that ends in one
-    name : what it is called in messages
+    name : its name in messages
 
     Examples
     --------
@@ -156,7 +155,7 @@ class AskedModel:
             raise ParameterError(f"{name} is the class {kind}; give a fitted model of it.")
         if not hasattr(model, "predict_proba"):
             raise ParameterError(
-                f"{name} must be a fitted classifier with predict_proba, which the attack asks for chances. "
+                f"{name} must be a fitted classifier with predict_proba, which the attack needs. "
                 f"Got {kind}, which has none."
             )
         classes = getattr(model, "classes_", None)
@@ -169,28 +168,29 @@ class AskedModel:
         self._name = name
 
     def chances(self, X: Any) -> Floats:
-        """The chance of each class, one row per record, in the order of `classes`."""
+        """Return the probability of each class, one row per record, in the order of `classes`."""
         return _ask_in_parts(self._part, X)
 
     def labels(self, y: Any) -> Codes:
-        """Each record's class number; -1 for a class that the model has never seen."""
+        """Return each record's class number; -1 for a class that the model does not know."""
         return np.asarray(pd.Index(self.classes).get_indexer(pd.Index(label_values(y))), dtype=np.int64)
 
     def _part(self, X: Any) -> Floats:
         try:
-            found = np.asarray(self.model.predict_proba(X), dtype=np.float64)
+            chances = np.asarray(self.model.predict_proba(X), dtype=np.float64)
         except Exception as error:
             raise DataError(f"The model failed on the records: {safe_message(error, X)}") from error
-        if found.shape != (len(X), len(self.classes)):
+        if chances.shape != (len(X), len(self.classes)):
             raise DataError(
-                f"The model gave chances of shape {found.shape} for {len(X):,} records and {len(self.classes)} classes."
+                f"The model gave chances of shape {chances.shape} for {len(X):,} records and "
+                f"{len(self.classes)} classes."
             )
-        if not np.isfinite(found).all() or (found < 0).any():
-            raise DataError("The model gives chances that are negative, infinite or no numbers.")
-        return found
+        if not np.isfinite(chances).all() or (chances < 0).any():
+            raise DataError("The model gives chances that are negative, infinite or NaN.")
+        return chances
 
 
 def true_chance(chances: Floats, labels: Codes) -> Floats:
-    """The chance given to each record's true class; 0 where the model does not know that class."""
-    found = np.take_along_axis(chances, np.maximum(labels, 0)[:, None], axis=1)[:, 0]
-    return np.where(labels < 0, 0.0, found)
+    """Return the chance of each record's true class; 0 if the model does not know that class."""
+    own = np.take_along_axis(chances, np.maximum(labels, 0)[:, None], axis=1)[:, 0]
+    return np.where(labels < 0, 0.0, own)

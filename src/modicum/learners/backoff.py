@@ -1,4 +1,4 @@
-"""Counts per cell, with back-off to coarser cells where a cell is rare."""
+"""Estimates from counts per cell, with back-off to coarser cells for rare cells."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,22 +12,22 @@ from modicum.learners.inputs import Counts, Inputs, Scores
 from modicum.table.codes import group_rows
 from modicum.typing import Codes
 
-LEVELS = 12  # columns used one after the other, before the whole cell
+LEVELS = 12  # columns added one by one, before the whole cell
 _NUMBER_BINS = 16
-_STRENGTH = 10.0  # how many records what is known of the wider cell counts as
-_MOST_EXACT = 1000  # different values of a number that are told apart
+_STRENGTH = 10.0  # records that the estimate of the wider cell counts as
+_MOST_EXACT = 1000  # different values up to which a number is also used exactly
 
 
 class Backoff:
-    """How often each value occurs in a cell, smoothed by what is known of wider cells.
+    """The share of each value in a cell, smoothed by the estimates of wider cells.
 
-    For every target the columns are ordered by how much they tell about it (mutual information). The estimate for the
-    cell of the first j columns leans on that of the first j-1 as if the latter were s = 10 more records:
+    For every target the columns are ordered by their mutual information with it. The estimate for the cell of the first
+    j columns treats that of the first j-1 as s = 10 more records:
 
         P_j(v | z_1..z_j) = (count(z_1..z_j, v) + s · P_{j-1}(v)) / (count(z_1..z_j) + s),
 
-    and the last step takes the whole cell. A number counts in 16 bins of equal frequency, and in the last step, where
-    it has at most a thousand different values, as it is. A cell never seen keeps the estimate of the widest one seen.
+    and the last step takes the whole cell. A number is cut into 16 bins of equal frequency; the last step also uses its
+    exact value, unless it has more than a thousand. An unseen cell keeps the estimate of the narrowest cell seen.
     """
 
     def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "Backoff":
@@ -39,7 +39,7 @@ class Backoff:
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:
-        """The chance of each value, one table per target."""
+        """Return the chance of each value, one table per target."""
         codes, _ = self._columns(inputs)
         return [ladder.predict(codes) for ladder in self._targets]
 
@@ -59,13 +59,13 @@ class Backoff:
 
 
 def _distinct(column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
-    """A number's different values, where they are few enough to be told apart."""
+    """Return a number's different values, or None if there are too many or no more than bins."""
     values = np.unique(column[~np.isnan(column)])
     return values if _NUMBER_BINS < len(values) <= _MOST_EXACT else None
 
 
 def _position(values: npt.NDArray[np.float64], column: npt.NDArray[np.float64]) -> Codes:
-    """Each number's place among the values; one place more for another number, the next for missing."""
+    """Return each number's index among the values; n for an unknown number, n + 1 for missing."""
     at = np.minimum(np.searchsorted(values, column), len(values) - 1)
     found = np.where(values[at] == column, at, len(values))
     return np.where(np.isnan(column), len(values) + 1, found)
@@ -119,13 +119,13 @@ def _sum_cells(table: Counts, cell: Codes, n: int) -> csr_array:
 
 
 def _by_information(codes: Codes, sizes: list[int], table: Counts) -> list[int]:
-    """The columns, those that tell most about the target first."""
-    told = [_information(_sum_cells(table, codes[:, j], sizes[j])) for j in range(len(sizes))]
-    return [int(j) for j in np.argsort(-np.array(told), kind="stable")]
+    """Return the columns in descending order of their mutual information with the target."""
+    information = [_information(_sum_cells(table, codes[:, j], sizes[j])) for j in range(len(sizes))]
+    return [int(j) for j in np.argsort(-np.array(information), kind="stable")]
 
 
 def _information(joint: csr_array) -> float:
-    """The mutual information of row and column, in nats times the number of records."""
+    """Return the mutual information of row and column, in nats times the number of records."""
     rows: Any = np.asarray(joint.sum(axis=1))
     columns: Any = np.asarray(joint.sum(axis=0))
     cells = joint.tocoo()
@@ -134,16 +134,16 @@ def _information(joint: csr_array) -> float:
     return float((n * np.log(n * rows.sum() / (r * c))).sum())
 
 
-# The estimate of `Backoff` for the very cells that it learned from, all at once: for screening many candidates.
+# The estimate of `Backoff` for its own training cells, all at once: fast enough to compare many candidates.
 #
-# The cells are sorted by their columns, those that tell most about the target first. Cells that agree in the first j
-# columns are then neighbours, so that all levels of the back-off are scans over one sorted table.
+# The cells are sorted by their columns, the most informative first. Cells that agree in the first j columns are then
+# neighbours, so all levels of the back-off are scans over one sorted table.
 
-_DENSE = 64  # values of a target up to which a table of cells × values is quicker than a sparse one
+_DENSE = 64  # values of a target up to which a dense table is faster than a sparse one
 
 
 def most_likely(inputs: Inputs, counts: Sequence[Counts]) -> list[Codes]:
-    """For each target the most likely value in every cell: what `Backoff` predicts for its own cells.
+    """Return for each target the most likely value in every cell, as `Backoff` predicts it for its training cells.
 
     Examples
     --------
@@ -158,10 +158,10 @@ def most_likely(inputs: Inputs, counts: Sequence[Counts]) -> list[Codes]:
     plain = [i for i, table in enumerate(counts) if table.shape[1] <= _DENSE and not inputs.numbers.shape[1]]
     found: dict[int, Codes] = {}
     if plain and len(inputs):
-        told = _prefix_information(inputs, [counts[i] for i in plain])
-        for i, of_columns in zip(plain, told, strict=True):
+        information = _column_information(inputs, [counts[i] for i in plain])
+        for i, of_columns in zip(plain, information, strict=True):
             order = np.argsort(-of_columns, kind="stable")
-            found[i] = _one(inputs.codes[:, order], counts[i])
+            found[i] = _guess_cells(inputs.codes[:, order], counts[i])
     others = [i for i in range(len(counts)) if i not in found]
     if others:
         chances = Backoff().fit(inputs, [counts[i] for i in others]).predict(inputs)
@@ -169,8 +169,8 @@ def most_likely(inputs: Inputs, counts: Sequence[Counts]) -> list[Codes]:
     return [found[i] for i in range(len(counts))]
 
 
-def _one(codes: Codes, table: Counts) -> Codes:
-    if codes.shape[1] > LEVELS:  # the others are one step, together
+def _guess_cells(codes: Codes, table: Counts) -> Codes:
+    if codes.shape[1] > LEVELS:  # the other columns form one step
         codes = np.column_stack([codes[:, :LEVELS], group_rows(codes[:, LEVELS:])])
     order = np.lexsort(codes.T[::-1]) if codes.shape[1] else np.arange(len(codes))
     ordered = codes[order]
@@ -186,7 +186,7 @@ def _one(codes: Codes, table: Counts) -> Codes:
 def _guess_values(
     counts: npt.NDArray[np.float64], starts: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int64]:  # pragma: no cover
-    """The most likely value of each row; `starts[j, i]` says whether row i begins a cell of the first columns."""
+    """Return the most likely value of each row; `starts[j, i]` is whether row i begins a cell of the first columns."""
     n, width = counts.shape
     base = np.full(width, 1e-9)
     for i in range(n):
@@ -207,7 +207,7 @@ def _guess_values(
                     sums[v] += counts[end, v]
                 end += 1
             whole = sums.sum() + _STRENGTH
-            if whole > _STRENGTH:  # a cell never seen keeps what is known of the wider one
+            if whole > _STRENGTH:  # a cell without records keeps the estimate of the wider one
                 for v in range(width):
                     sums[v] = (sums[v] + _STRENGTH * chances[begin, v]) / whole
                 for i in range(begin, end):
@@ -219,16 +219,16 @@ def _guess_values(
     return found
 
 
-def _prefix_information(inputs: Inputs, tables: Sequence[Counts]) -> list[npt.NDArray[np.float64]]:
-    """For each target how much each column tells about it, in nats times the number of records."""
+def _column_information(inputs: Inputs, tables: Sequence[Counts]) -> list[npt.NDArray[np.float64]]:
+    """Return each column's mutual information with each target, in nats times the number of records."""
     whole = csr_array(hstack(tables, format="csr"))
     ends = np.cumsum([0, *(table.shape[1] for table in tables)])
-    told = np.zeros((len(tables), len(inputs.sizes)))
+    information = np.zeros((len(tables), len(inputs.sizes)))
     for j, size in enumerate(inputs.sizes):
         joint = _sum_cells(whole, inputs.codes[:, j], size).toarray()
         for i in range(len(tables)):
-            told[i, j] = _mutual(joint[:, ends[i] : ends[i + 1]])
-    return list(told)
+            information[i, j] = _mutual(joint[:, ends[i] : ends[i + 1]])
+    return list(information)
 
 
 def _mutual(joint: npt.NDArray[np.float64]) -> float:

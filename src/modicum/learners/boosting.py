@@ -1,4 +1,4 @@
-"""Boosted trees: on distinct rows with counts, one tree a step for all values; and on records."""
+"""Boosted trees: on distinct rows with counts, with one tree per step for all values; and on records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,11 +24,10 @@ _MOST_CELLS = 10_000
 class BoostedTrees:
     """Multinomial gradient boosting (Friedman 2001) on cells with counts.
 
-    Each step fits one regression tree to what the current chances miss, n_zv/n_z − p_v(z), weighted by n_z, and moves
-    the scores of each leaf by a damped Newton step. A leaf holds at least `min_records` of the records it learns from,
-    however few cells these are. Targets with more than 64 values learn the most frequent 64 and share the rest out by
-    frequency. Of more than 10,000 cells a random part is kept: cell z with chance π_z = min(1, 10,000 · n_z/n), at
-    weight n_z/π_z.
+    Each step fits one regression tree to the residuals n_zv/n_z − p_v(z), weighted by n_z, and moves the scores of each
+    leaf by a damped Newton step. A leaf holds at least `min_records` training records, in any number of cells. Targets
+    with more than 64 values learn the most frequent 64; the others share one chance by frequency. Of more than 10,000
+    cells a random part is used: cell z with chance π_z = min(1, 10,000 · n_z/n), at weight n_z/π_z.
     """
 
     def __init__(self, steps: int = 30, rate: float = 0.3, depth: int = 5, min_records: float = 20) -> None:
@@ -44,13 +43,13 @@ class BoostedTrees:
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:
-        """The chance of each value, one table per target."""
+        """Return the chance of each value, one table per target."""
         X = _matrix(inputs)
         return [booster.predict(X) for booster in self._targets]
 
 
 def _draw_cells(records: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The cells to learn from, and what each one's records count."""
+    """Return the cells to learn from, and the weight of each cell's records."""
     if len(records) <= _MOST_CELLS:
         return np.arange(len(records)), np.ones(len(records))
     chance = np.minimum(1, _MOST_CELLS * records / records.sum())
@@ -59,7 +58,7 @@ def _draw_cells(records: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64]
 
 
 def _rows(inputs: Inputs) -> Floats:
-    """Codes first, plain numbers after them."""
+    """Join codes and plain numbers, in this order."""
     return np.hstack([inputs.codes, inputs.numbers])
 
 
@@ -95,14 +94,14 @@ class _Booster:
         scores = np.tile(self.start, (len(X), 1))
         for _ in range(settings.steps):
             chances = _softmax(scores)
-            missed = wanted / n[:, None] - chances
+            residuals = wanted / n[:, None] - chances
             tree = DecisionTreeRegressor(
                 max_depth=settings.depth,
                 min_weight_fraction_leaf=min(0.5, least / n.sum()),
                 random_state=0,
-            ).fit(X, missed, sample_weight=n, check_input=False)  # small trees would spend half their time on checks
+            ).fit(X, residuals, sample_weight=n, check_input=False)  # checks would take half the time of a small tree
             leaf = tree.tree_.apply(X)
-            moves = _newton(leaf, tree.tree_.node_count, missed, chances, n) * settings.rate
+            moves = _newton(leaf, tree.tree_.node_count, residuals, chances, n) * settings.rate
             scores += moves[leaf]
             self.trees.append((tree, moves))
             if tree.tree_.node_count == 1:
@@ -115,10 +114,10 @@ class _Booster:
         return self.frequent.spread(_softmax(scores))
 
 
-def _newton(leaf: Any, nodes: int, missed: Any, chances: Any, n: Any) -> npt.NDArray[np.float64]:
-    """The Newton step of each leaf and value: Σ n·missed / Σ n·p(1−p), bounded where a leaf is nearly pure."""
+def _newton(leaf: Any, nodes: int, residuals: Any, chances: Any, n: Any) -> npt.NDArray[np.float64]:
+    """Return the Newton step of each leaf and value: Σ n·residual / Σ n·p(1−p), bounded for nearly pure leaves."""
     inside = csr_array((n, (leaf, np.arange(len(leaf)))), shape=(nodes, len(leaf)))
-    return np.clip((inside @ missed) / (inside @ (chances * (1 - chances)) + 1.0), -4, 4)
+    return np.clip((inside @ residuals) / (inside @ (chances * (1 - chances)) + 1.0), -4, 4)
 
 
 def _softmax(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -126,16 +125,16 @@ def _softmax(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return shifted / shifted.sum(axis=1, keepdims=True)
 
 
-# Boosted trees on records: the classifier that results are judged by, and the teacher of who merges buckets.
+# Boosted trees on records: the classifier that measures utility, and the one that guides merging.
 
-_STOPPABLE = 20  # records of a class from which some can be set aside
+_STOPPABLE = 20  # records of a class needed to set some aside
 
 
 class RecordTrees:
-    """scikit-learn's boosted trees on bucket codes and plain numbers, stopped on a tenth of the records.
+    """scikit-learn's boosted trees on bucket codes and plain numbers, with early stopping on a tenth of the records.
 
-    They count rows, so they are given the records. Without stopping they overfit small tables, raw ones above all,
-    which would flatter the minimized data; without L2 they diverge where a class has a handful of records.
+    They train on records, not on counts. Without early stopping they overfit small tables, especially raw ones, so that
+    minimized data would look too good. Without L2 they diverge if a class has very few records.
     """
 
     def __init__(self, g: Generalization, n_classes: int, random_state: int) -> None:
@@ -155,7 +154,7 @@ class RecordTrees:
         self.is_constant = not shown
 
     def fit(self, X: Any, y: Codes, records: Weights | None = None) -> "RecordTrees":
-        """Learn the class numbers y; `records` says how many records each row stands for."""
+        """Learn the class numbers y; `records` is the number of records that each row represents."""
         counts = np.bincount(y, weights=records, minlength=self.n_classes)
         self.share = counts / counts.sum()
         if self.is_constant:
@@ -170,7 +169,7 @@ class RecordTrees:
         return self
 
     def _set_aside(self, X: Any, y: Codes) -> npt.NDArray[np.bool_]:
-        """A tenth of the persons, to stop the boosting in time; none of a rare class, and no class whole."""
+        """Choose a tenth of the persons for early stopping; none of a rare class, and never all of a class."""
         persons = person_codes(self.g.schema, as_frame(X))
         units = np.arange(len(y)) if persons is None else persons
         many = int(units.max()) + 1
@@ -188,7 +187,7 @@ class RecordTrees:
 
 
 def all_classes(found: Floats, classes: Any, n_classes: int) -> Floats:
-    """A column for every class, also one that the training rows did not have."""
+    """Add columns of 0 for classes that the training rows did not have."""
     chances = np.zeros((len(found), n_classes))
     chances[:, np.asarray(classes, dtype=np.int64)] = found
     return chances

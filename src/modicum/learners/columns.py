@@ -1,11 +1,11 @@
-"""Attributes as the scaled columns of a linear model, and its coefficients back in original units.
+"""Encode attributes as scaled columns of a linear model, and convert its coefficients to original units.
 
-A number or date is one column, (x − mean) / standard deviation of the training records; where it was missing there, a
-missing value counts as the median and sets a second column, 0 or 1. A column of 0 and 1 stays as it is, also in a group
-of one-hot columns, and takes true and false as well. A category with two values is one column of 0 and 1, which says
-whether it is the rarer one; with more, each value has its column (the 50 most frequent ones where there are more),
-missing among them. An ordered category may be a number instead, the place of its value in the order. π and the box of
-[Barbato25 Figure 5] are in the units of these columns.
+A number or date is one column, (x − mean) / standard deviation of the training records. If it was missing there, a
+missing value counts as the median, and a second column of 0 and 1 marks it. A column of 0 and 1 is not scaled, also in
+a group of one-hot columns; it accepts true and false too. A category with two values is one column of 0 and 1, where 1
+is the rarer value. With more values, missing included, each of the 50 most frequent has its own column. An ordered
+category may be a number instead: the place of its value in the order. π and the box of [Barbato25 Figure 5] are in the
+units of these columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,19 +21,19 @@ from modicum.table.frames import column, numbers, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.typing import Floats
 
-MOST_VALUES = 50  # of a category that get a column of their own
-LARGEST = 1e70  # number that is learned from: a solver takes the fourth power of one
-_YES = ("1", "true", "1.0")  # what sets a column of 0 and 1
+MOST_VALUES = 50  # values of a category that get their own column
+LARGEST = 1e70  # limit of numbers to learn from: a solver computes fourth powers
+_YES = ("1", "true", "1.0")  # texts that count as 1
 
-Ordered = Literal["one-hot", "place"]  # what becomes of an ordered category
+Ordered = Literal["one-hot", "place"]  # the encoding of an ordered category
 
 
 @dataclass(frozen=True)
 class NumberColumns:
-    """A number or date: standardized, and whether it is missing where that occurred.
+    """A standardized number or date, with a column that marks missing values if some were missing.
 
-    With `places` it is an ordered category, and the number is the place of its value among them; a value that is not
-    there counts as missing.
+    With `places` it is an ordered category, encoded as the index of its value among them; an unknown value counts as
+    missing.
     """
 
     attribute: Attribute
@@ -59,7 +59,7 @@ class NumberColumns:
 
 @dataclass(frozen=True)
 class ValueColumns:
-    """A category: a column of 0 and 1 for each of these values; None is missing. Another value has 0 in all of them.
+    """A category: a column of 0 and 1 for each of these values; None is missing. Other values have 0 in all columns.
 
     A `flag` is a category of 0 and 1, or of false and true.
     """
@@ -81,16 +81,16 @@ class ValueColumns:
         place: dict[str | None, int] = {value: j for j, value in enumerate(self.values)}
         if self.flag:
             place = dict.fromkeys(_YES, 0)
-        of_code = np.array([place.get(word, -1) for word in [*words, None]])[codes]
-        there = np.flatnonzero(of_code >= 0)
-        columns[there, of_code[there]] = 1.0
+        places = np.array([place.get(word, -1) for word in [*words, None]])[codes]
+        known = np.flatnonzero(places >= 0)
+        columns[known, places[known]] = 1.0
 
 
-Columns = NumberColumns | ValueColumns  # how one column of the data becomes columns of the model
+Columns = NumberColumns | ValueColumns  # the encoding of one data column
 
 
 def encode_column(part: Columns, series: nw.Series[Any]) -> Floats:
-    """One column of the data as columns of the model."""
+    """Encode one data column as model columns."""
     found = np.zeros((len(series), len(part.names)))
     part.fill(series, found)
     return found
@@ -99,7 +99,7 @@ def encode_column(part: Columns, series: nw.Series[Any]) -> Floats:
 def columns_of(
     series: nw.Series[Any], attribute: Attribute, weights: Floats, ordered: Ordered = "one-hot"
 ) -> Columns | None:
-    """How this column becomes columns of the model; None where it is constant."""
+    """Return the encoding of this column; None if it is constant."""
     if not attribute.is_category:
         return _number(moderate(series, attribute), attribute, weights)
     codes, words = texts(series)
@@ -108,7 +108,7 @@ def columns_of(
         return _number(_find_places(series, places), attribute, weights, places)
     counts = np.bincount(codes + 1, weights, len(words) + 1)
     values: list[str | None] = [None, *words]
-    # The most frequent first, equally frequent ones by name, so that the order of the records does not matter.
+    # By descending frequency, then by name, so that the order of the records does not matter.
     order = sorted(range(len(values)), key=lambda i: (-counts[i], values[i] is None, values[i] or ""))
     present = [values[i] for i in order if counts[i] > 0]
     if len(present) < 2:
@@ -139,14 +139,14 @@ def _number(
 
 
 def _find_places(series: nw.Series[Any], places: tuple[str, ...]) -> Floats:
-    """Each value's place; NaN where it is missing or unknown."""
+    """Return each value's place; NaN if missing or unknown."""
     codes, words = texts(series)
     known = {value: float(i) for i, value in enumerate(places)}
     return np.array([known.get(word, np.nan) for word in words] + [np.nan])[codes]
 
 
 def finite(series: nw.Series[Any], attribute: Attribute) -> Floats:
-    """A column of numbers or dates, NaN where missing, or a sentence that says it contains infinity."""
+    """Return a column of numbers or dates, NaN if missing; refuse infinity."""
     values = numbers(series, attribute)
     if np.isinf(values).any():
         raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
@@ -154,11 +154,11 @@ def finite(series: nw.Series[Any], attribute: Attribute) -> Floats:
 
 
 def moderate(series: nw.Series[Any], attribute: Attribute) -> Floats:
-    """The same for a column to learn from: none so large that sums of squares could overflow."""
+    """The same for training; also refuse numbers so large that sums of squares could overflow."""
     values = finite(series, attribute)
     if (np.abs(values) > LARGEST).any():
         raise DataError(
-            f"The column {attribute.name!r} has numbers beyond ±{LARGEST:g}, which are too large to measure distances "
+            f"The column {attribute.name!r} has numbers beyond ±{LARGEST:g}, which are too large to compute "
             "with; use a larger unit or leave it out."
         )
     return values
@@ -166,7 +166,7 @@ def moderate(series: nw.Series[Any], attribute: Attribute) -> Floats:
 
 @dataclass(frozen=True)
 class Design:
-    """The selectable attributes, each with the columns of the data that it needs and those of the model.
+    """The selectable attributes with their data columns and their model columns.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class Design:
         weights: Floats,
         ordered: Ordered = "one-hot",
     ) -> "Design":
-        """The attributes that are not constant; ordered categories by value or by place."""
+        """Encode the attributes that are not constant; ordered categories by value or by place."""
         found = {}
         for name, parts in attributes.items():
             each = [columns_of(column(frame, part), schema[part], weights, ordered) for part in parts]
@@ -201,7 +201,7 @@ class Design:
         return cls(found)
 
     def only(self, attributes: Sequence[str]) -> "Design":
-        """The same for some of the attributes."""
+        """Return the design of some of the attributes."""
         return Design({name: self.attributes[name] for name in attributes})
 
     @property
@@ -210,29 +210,29 @@ class Design:
 
     @property
     def names(self) -> list[str]:
-        """What each column of the model is called."""
+        """The names of the model columns."""
         return [name for part in self.parts for name in part.names]
 
     @property
     def units(self) -> tuple[tuple[int, ...], ...]:
-        """For each attribute the places of its columns."""
+        """The indices of each attribute's model columns."""
         ends = np.cumsum([sum(len(part.names) for part in parts) for parts in self.attributes.values()]).tolist()
         return tuple(tuple(range(start, end)) for start, end in zip([0, *ends], ends, strict=False))
 
     def encode(self, frame: nw.DataFrame[Any]) -> Floats:
-        """The scaled columns of these records."""
+        """Return the scaled columns of these records."""
         found, place = np.zeros((len(frame), len(self.names))), 0
-        for part in self.parts:  # written in place: pieces put together afterwards would need twice the memory
+        for part in self.parts:  # in place, since joining parts would need twice the memory
             end = place + len(part.names)
             part.fill(column(frame, part.attribute.name), found[:, place:end])
             place = end
         return found
 
     def in_original_units(self, coefficients: Floats, intercepts: Floats) -> tuple[Floats, Floats]:
-        """Coefficients of the scaled columns, and b with decision w·x − b, as those of what the columns are named.
+        """Convert coefficients of the scaled columns, and b with decision w·x − b, to original units.
 
-        With x' = (x − shift) / scale: w·x' − b = (w / scale)·x − (b + Σ w shift / scale). A number that is missing
-        counts as 0, and what its median is worth is in the coefficient of "is missing".
+        With x' = (x − shift) / scale: w·x' − b = (w / scale)·x − (b + Σ w shift / scale). A missing number counts as 0;
+        the coefficient of "is missing" includes the contribution of the median.
         """
         starts = np.cumsum([0, *(len(part.names) for part in self.parts)])
         found = [(j, part) for j, part in zip(starts, self.parts, strict=False) if isinstance(part, NumberColumns)]

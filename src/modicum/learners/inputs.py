@@ -1,7 +1,7 @@
-"""What a model sees of generalized records: bucket codes, and plain numbers where full detail is kept.
+"""The inputs of a model on generalized records: bucket codes, and plain numbers for attributes in full detail.
 
-Thousands of records share a handful of distinct z. Models are therefore trained on the distinct rows with a table of
-counts (cell × value), which has the same empirical loss as the records themselves.
+Thousands of records share few distinct z. So models train on the distinct rows with a table of counts (cell × value),
+which has the same empirical loss as the records themselves.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from modicum.typing import Codes
 Counts: TypeAlias = csr_array  # cells × values: how many records have both
 Scores = npt.NDArray[np.float32]
 
-_DENSE = 1_000_000  # cells × values of a table that is counted in full
-_LARGE = 1e30  # what infinity counts as: learners take finite numbers only
+_DENSE = 1_000_000  # cells × values up to which a table is counted densely
+_LARGE = 1e30  # replaces infinity, since learners only accept finite numbers
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Rows as codes (column j counts to `sizes[j]`) and numbers (NaN where missing)."""
+    """Rows of codes (column j has `sizes[j]` values) and numbers (NaN if missing)."""
 
     codes: npt.NDArray[np.int64]
     sizes: tuple[int, ...]
@@ -34,12 +34,12 @@ class Inputs:
 
     @classmethod
     def of(cls, g: Generalization, X: Any) -> "Inputs":
-        """What `g` shows of the records X."""
+        """Encode the records X as `g` generalizes them."""
         return cls.of_codes(g, g.codes(X))
 
     @classmethod
     def of_codes(cls, artifact: Artifact, codes: Codes, without: Sequence[str] = ()) -> "Inputs":
-        """The same for records whose buckets (`artifact.codes`) are known; those of some attributes may be left out."""
+        """The same from the records' buckets (`artifact.codes`), except for the attributes `without`."""
         if isinstance(artifact, Generalization):
             shown = [(j, p) for j, p in enumerate(artifact.partitions) if p.name not in without]
             return cls.beside([cls.of_partition(p, codes[:, j]) for j, p in shown], len(codes))
@@ -47,7 +47,7 @@ class Inputs:
 
     @classmethod
     def of_partition(cls, partition: AnyPartition, codes: Codes) -> "Inputs":
-        """What one attribute's partition shows: a bucket, a plain number, or nothing."""
+        """Encode one attribute: as buckets, as a plain number, or as nothing."""
         n = len(codes)
         if isinstance(partition, Dropped):
             return cls(np.zeros((n, 0), dtype=np.int64), (), np.zeros((n, 0)))
@@ -58,7 +58,7 @@ class Inputs:
 
     @classmethod
     def beside(cls, parts: Sequence["Inputs"], n: int) -> "Inputs":
-        """Several inputs of the same n rows as one."""
+        """Join several inputs of the same n rows."""
         return cls(
             codes=np.hstack([np.zeros((n, 0), dtype=np.int64), *(part.codes for part in parts)]),
             sizes=tuple(size for part in parts for size in part.sizes),
@@ -70,14 +70,14 @@ class Inputs:
 
     @property
     def width(self) -> int:
-        """How many columns they have one-hot: one per code, two per number (its value, and whether it is missing)."""
+        """The number of one-hot columns: one per code, two per number (its value, and whether it is missing)."""
         return sum(self.sizes) + 2 * self.numbers.shape[1]
 
     def __getitem__(self, rows: Any) -> "Inputs":
         return Inputs(self.codes[rows], self.sizes, self.numbers[rows])
 
     def distinct(self) -> tuple["Inputs", Codes]:
-        """The distinct rows, and for each row which of them it is."""
+        """Return the distinct rows, and each row's index among them."""
         cells = group_rows(np.hstack([self.codes, (self.numbers + 0.0).view(np.int64)]))
         return self[first_rows(cells)], cells
 
@@ -85,13 +85,13 @@ class Inputs:
 def count_table(
     cells: Codes, values: Codes, shape: tuple[int, int], records: npt.NDArray[np.float64] | None = None
 ) -> Counts:
-    """How many records of each cell have each value; a negative value is left out.
+    """Count the records of each cell with each value; negative values are left out.
 
-    `records` says how many each row stands for, one by default.
+    `records` is the number of records that each row represents, by default one.
     """
     known = values >= 0
     many = None if records is None else records[known]
-    if shape[0] * shape[1] <= _DENSE:  # counting in a full table takes no sorting
+    if shape[0] * shape[1] <= _DENSE:  # a dense count needs no sorting
         places = cells[known] * shape[1] + values[known]
         return csr_array(np.bincount(places, many, shape[0] * shape[1]).astype(np.float64).reshape(shape))
     ones = np.ones(int(known.sum())) if many is None else many
@@ -99,16 +99,16 @@ def count_table(
 
 
 def chunks(n: int, width: int, cells: int = 20_000_000) -> Sequence[slice]:
-    """Pieces of n rows such that a table of rows × width stays small."""
+    """Split n rows into slices so that a table of rows × width stays small."""
     step = max(1, cells // max(1, width))
     return [slice(start, min(n, start + step)) for start in range(0, n, step)]
 
 
-# A target with very many values: the frequent ones are learned, the others share a place.
+# A target with very many values: models learn the frequent ones, and the others share a place.
 
 
 class Frequent:
-    """The `most` most frequent values of a target, and one place for all others where there are more."""
+    """The `most` most frequent values of a target, and one place for all others."""
 
     def __init__(self, table: Counts, most: int) -> None:
         total = np.asarray(table.sum(axis=0), dtype=np.float64) + 1e-9
@@ -123,14 +123,14 @@ class Frequent:
         return np.append(self.share[self.values], rest)
 
     def pool_counts(self, table: Counts) -> Counts:
-        """The counts of each place."""
+        """Return the counts of each place."""
         if not len(self.rest):
             return table
         rest = csr_array(np.asarray(table[:, self.rest].sum(axis=1))[:, None])
         return csr_array(hstack([table[:, self.values], rest], format="csr"))
 
     def spread(self, chances: Any) -> Scores:
-        """The chance of each value from the chance of each place."""
+        """Return the chance of each value from the chance of each place."""
         if not len(self.rest):
             return np.asarray(chances, dtype=np.float32)
         result = np.empty((len(chances), len(self.share)), dtype=np.float32)

@@ -1,7 +1,7 @@
-"""Networks with softmax answers for all targets at once.
+"""Networks with a softmax for each target.
 
-`Network` is the paper's, with one hidden layer of 50 [Staab24 Appendix F], compiled; `MLP` has more layers (Appendix
-G) and needs PyTorch.
+`Network` is the paper's with one hidden layer of 50 units [Staab24 Appendix F], compiled. `MLP` has more layers
+(Appendix G) and needs PyTorch.
 """
 
 import math
@@ -19,10 +19,10 @@ from modicum.errors import require
 from modicum.learners.inputs import Counts, Frequent, Inputs, Scores, chunks
 from modicum.typing import Ints
 
-# One hidden layer on one-hot rows, compiled: a row adds up the weights of its codes instead of multiplying zeros.
+# One hidden layer on one-hot rows, compiled: a row adds up the weights of its codes instead of multiplying by zeros.
 #
-# A row's one-hot columns are given by their places; its numbers stand in the columns after them. The hidden layer is
-# ReLU, the output a softmax within each target's columns.
+# A row's one-hot columns are given by their places; its numbers follow in the next columns. The hidden layer is ReLU,
+# the output a softmax within each target's columns.
 
 Floats = npt.NDArray[np.float32]
 
@@ -30,7 +30,7 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 
 class Weights(NamedTuple):
-    """Input to hidden and hidden to output, each with its shift."""
+    """Weights and biases from input to hidden layer and from hidden layer to output."""
 
     first: Floats
     shift: Floats
@@ -39,14 +39,14 @@ class Weights(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """One-hot places and numbers of each row."""
+    """The one-hot places and the numbers of each row."""
 
     places: npt.NDArray[np.int32]
     numbers: Floats
 
 
 class NetworkAnswers(NamedTuple):
-    """The share of each value in each row (sparse), and where each target's values start."""
+    """The share of each value in each row (sparse), and the start of each target's values."""
 
     ends: Ints
     columns: Ints
@@ -56,7 +56,7 @@ class NetworkAnswers(NamedTuple):
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def hidden_layer(rows: Rows, chosen: Ints, weights: Weights) -> Floats:
-    """max(0, x · first + shift) for the chosen rows."""
+    """Return max(0, x · first + shift) for the chosen rows."""
     n, units = len(chosen), weights.shift.size
     plain = weights.first.shape[0] - rows.numbers.shape[1]
     hidden = np.empty((n, units), dtype=np.float32)
@@ -78,7 +78,7 @@ def hidden_layer(rows: Rows, chosen: Ints, weights: Weights) -> Floats:
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def softmax(scores: Floats, starts: Ints) -> None:
-    """Scores become chances within each target, in place."""
+    """Convert scores to chances within each target, in place."""
     for i in range(len(scores)):
         for t in range(len(starts)):
             start = starts[t]
@@ -97,7 +97,7 @@ def softmax(scores: Floats, starts: Ints) -> None:
 def gradients(
     rows: Rows, answers: NetworkAnswers, chosen: Ints, portions: Floats, weights: Weights, l2: float
 ) -> Weights:
-    """The gradient of the cross-entropy of the chosen rows, each counting for its portion, and of l2/2 · |weights|²."""
+    """Return the gradient of the chosen rows' cross-entropy, weighted by `portions`, plus l2/2 · |weights|²."""
     hidden = hidden_layer(rows, chosen, weights)
     error = np.dot(hidden, weights.second)
     for i in range(len(error)):
@@ -134,7 +134,7 @@ def gradients(
 
 @numba.njit(cache=True, nogil=True, fastmath=_FAST)
 def _adam(weights: Floats, gradient: Floats, mean: Floats, square: Floats, rate: float) -> None:
-    """Kingma and Ba (2015), on flat arrays; the rate has the correction for the first steps in it."""
+    """Make one step of Adam (Kingma and Ba 2015) on flat arrays; `rate` includes the bias correction."""
     speed, small = np.float32(rate), np.float32(1e-8)
     for i in range(weights.size):
         mean[i] += np.float32(0.1) * (gradient[i] - mean[i])
@@ -152,7 +152,7 @@ def _zeros_like(weights: Weights) -> Weights:
 def train(
     rows: Rows, answers: NetworkAnswers, batches: Ints, portions: Floats, rates: Floats, weights: Weights, l2: float
 ) -> None:
-    """One step of Adam per rate, on the batches in turn; the weights change in place."""
+    """Make one step of Adam per rate, on the batches in turn; the weights change in place."""
     means, squares = _zeros_like(weights), _zeros_like(weights)
     for step in range(len(rates)):
         found = gradients(rows, answers, batches[step % len(batches)], portions, weights, l2)
@@ -165,24 +165,24 @@ def train(
 
 # The network
 
-FULL_BATCH = 1024  # up to so many cells every step sees all of them
+FULL_BATCH = 1024  # number of cells up to which every step uses all of them
 BATCH = 256
 MOST_VALUES = 1024
-_LANES = 32  # hidden units are filled up with units of weight 0, which stay 0, to whole registers
+_LANES = 32  # the hidden layer is padded to whole registers with units of weight 0, which stay 0
 
 
 class Network:
     """One hidden layer of 50 ReLU units, trained with Adam at rate 0.01, then 0.001 in the second half.
 
     The paper trains for 20 epochs of batches of 256 records. Here one row is a cell of many records, and an epoch of a
-    few hundred cells would be a single step; so the number of gradient steps is fixed instead. Up to 1,024 cells, each
-    of 500 steps sees all of them by weight; beyond that, each of 1,500 sees 256 cells drawn by their records. A cell's
-    answer is the share of its records with each value: the same loss in expectation with less noise. Of a target with
-    more than 1,024 values the rarest share a place.
+    few hundred cells would be a single step. So the number of gradient steps is fixed instead: up to 1,024 cells, 500
+    steps on all cells, weighted by their records; beyond that, 1,500 steps on 256 cells, drawn in proportion to their
+    records. A cell's answer is the share of its records with each value: the same loss in expectation with less noise.
+    If a target has more than 1,024 values, the rarest share a place.
 
     Parameters
     ----------
-    l2 : l2/2 times the squared weights is added to the loss; chosen on validation data by whoever trains it.
+    l2 : l2/2 times the squared weights is added to the loss; choose it on validation data
     """
 
     def __init__(self, l2: float = 0.0, hidden: int = 50, random_state: int = 0) -> None:
@@ -228,7 +228,7 @@ class Network:
 
 
 def schedule(records: npt.NDArray[np.float64], random: np.random.Generator) -> tuple[Any, Floats, Floats]:
-    """The cells of each step, what each of them counts, and the rate of each step."""
+    """Return the cells of each step, their weights, and the rate of each step."""
     share = records / records.sum()
     whole = len(records) <= FULL_BATCH
     steps = 500 if whole else 1500
@@ -241,14 +241,14 @@ def schedule(records: npt.NDArray[np.float64], random: np.random.Generator) -> t
 
 
 def target_shares(tables: Sequence[Counts]) -> tuple[csr_array, npt.NDArray[np.int64]]:
-    """Each cell's share of every value, all targets beside each other, and where each target starts."""
+    """Return each cell's share of every value, all targets side by side, and the start of each target."""
     shared = [csr_array(table.multiply(1 / np.maximum(table.sum(axis=1), 1)[:, None])) for table in tables]
     starts = np.cumsum([0, *(table.shape[1] for table in tables[:-1])])
     return csr_array(hstack(shared, format="csr"), dtype=np.float32), starts
 
 
 def number_scale(numbers: npt.NDArray[np.float64], records: Any) -> tuple[Any, Any]:
-    """Weighted mean and spread of each number; missing ones do not count."""
+    """Return the weighted mean and standard deviation of each number, without missing values."""
     present = ~np.isnan(numbers) * records[:, None]
     total = np.maximum(present.sum(axis=0), 1)
     middle = np.nansum(numbers * present, axis=0) / total
@@ -257,7 +257,7 @@ def number_scale(numbers: npt.NDArray[np.float64], records: Any) -> tuple[Any, A
 
 
 def scale_numbers(inputs: Inputs, scale: tuple[Any, Any]) -> Floats:
-    """Scaled numbers (0 where missing), and beside them whether each is missing."""
+    """Return scaled numbers (0 if missing), followed by columns that mark missing values."""
     middle, spread = scale
     scaled = np.clip((inputs.numbers - middle) / spread, -5, 5)
     missing = np.isnan(scaled)
@@ -274,15 +274,15 @@ def _pad_weights(weights: Floats, shape: tuple[int, int]) -> Floats:
     return result
 
 
-# The larger networks of [Staab24 Appendix G], with PyTorch, on a GPU where there is one.
+# The larger networks of [Staab24 Appendix G], with PyTorch, on a GPU if there is one.
 #
-# The caller's seed alone decides where a layer starts.
+# Only the caller's seed determines the initial weights.
 
 
 def linear_layer(torch: Any, random: np.random.Generator, inputs: int, outputs: int, scale: float = 1.0) -> Any:
-    """A linear layer with He's start, times `scale`, and no bias yet.
+    """Return a linear layer with He's initial weights, times `scale`, and bias 0.
 
-    The weights are drawn by numpy: PyTorch's generator is one for all threads.
+    Numpy draws the weights, since all threads share PyTorch's generator.
     """
     layer = torch.nn.utils.skip_init(torch.nn.Linear, inputs, outputs)
     with torch.no_grad():
@@ -292,8 +292,8 @@ def linear_layer(torch: Any, random: np.random.Generator, inputs: int, outputs: 
 
 
 ARCHITECTURES = {"MLP-2": (50,), "MLP-3": (100, 100), "MLP-5": (256, 256, 256, 256)}
-_SLOWER = {"MLP-2": 1.0, "MLP-3": 0.3, "MLP-5": 0.1}  # at the paper's rate of 0.01 deep networks do not settle
-_DENSE = 50_000_000  # answers held on the device at once; beyond, each batch brings its own
+_SLOWER = {"MLP-2": 1.0, "MLP-3": 0.3, "MLP-5": 0.1}  # deep networks do not converge at the paper's rate of 0.01
+_DENSE = 50_000_000  # answers up to which all are on the device; beyond, each batch copies its own
 
 
 class MLP:
@@ -306,7 +306,7 @@ class MLP:
     ----------
     architecture : "MLP-2", "MLP-3" or "MLP-5"
     l2 : l2/2 times the squared weights is added to the loss
-    device : "cpu", "cuda", …; a GPU where there is one by default
+    device : "cpu", "cuda", …; by default a GPU if there is one
     """
 
     def __init__(
@@ -344,7 +344,7 @@ class MLP:
         return [frequent.spread(np.vstack(part)) for frequent, part in zip(self._frequent, parts, strict=True)]
 
     def _make_layers(self, torch: Any, random: np.random.Generator, width: int, answers: int) -> list[Any]:
-        """He's start for the hidden layers; the output starts at each target's shares."""
+        """Initialize hidden layers as He does, and the output bias with the log of each target's shares."""
         shares = np.log(np.concatenate([f.places for f in self._frequent]) + 1e-6)
         layers: list[Any] = []
         for a, b in pairwise([max(1, width), *ARCHITECTURES[self.architecture], answers]):
@@ -363,7 +363,7 @@ class MLP:
         return places.to(self._device), numbers.to(self._device)
 
     def _scores(self, torch: Any, places: Any, numbers: Any) -> Any:
-        """One-hot rows times the first weights is a sum of their columns: nothing is spread out to zeros and ones."""
+        """Compute the scores. The first layer sums the weights of one-hot places, without a one-hot matrix."""
         first = self._layers[0]
         columns = first.weight.T
         plain = columns.shape[0] - numbers.shape[1]
@@ -382,7 +382,7 @@ class MLP:
         is_small = shares.shape[0] * shares.shape[1] <= _DENSE
         answers = torch.from_numpy(shares.toarray()).to(self._device) if is_small else None
         for step, rate in enumerate(rates.tolist()):
-            if step < len(batches):  # a single batch of all cells stays what it is
+            if step < len(batches):  # a single batch of all cells stays the same
                 chosen = drawn[step]
                 places, numbers = rows[0][chosen], rows[1][chosen]
                 own = None if is_small else torch.from_numpy(shares[batches[step]].toarray()).to(self._device)

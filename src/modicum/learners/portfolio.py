@@ -1,4 +1,4 @@
-"""The strongest of several models for each target, chosen on records that did not train them."""
+"""Choose the strongest of several models for each target, on records that did not train them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ NEURAL = tuple(ARCHITECTURES)  # the larger networks of [Staab24 Appendix G], wh
 L2 = (0.0, 1e-4, 1e-3)  # the network's, tuned on validation records [Staab24 Appendix F]
 _NETWORKS = {NETWORK, *NEURAL}
 _VALIDATION = 0.2
-_MOST_DRAWN = 10**9  # records of which exactly a fifth is drawn
-_PLENTY = 10_000  # records set aside from which on training once more on all would change nothing
+_MOST_DRAWN = 10**9  # records up to which exactly a fifth is drawn
+_PLENTY = 10_000  # validation records from which training again on all records changes almost nothing
 
 
-Masking: TypeAlias = Callable[[Any], Mask]  # for some of the distinct rows, which values they leave possible
+Masking: TypeAlias = Callable[[Any], Mask]  # for some of the distinct rows, which values are possible
 
 
 class Learner(Protocol):
@@ -39,11 +39,11 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class LearnerQuestion:
-    """One target: each record's value, how many values there are, and what is possible.
+    """One target: each record's value, the number of values, and which values are possible.
 
-    A value that the known data does not have is -1. `mask(rows)` says for some of the distinct rows which values they
-    leave possible; None where all are. Values may be counted: then `records` says how many records have each, and
-    `cells` which of the distinct rows they are of.
+    A value that the known data does not have is -1. `mask(rows)` returns for some of the distinct rows which values are
+    possible; None if all are. Values may be counted: then `records` is the number of records with each value, and
+    `cells` their distinct row.
     """
 
     values: Codes
@@ -55,7 +55,7 @@ class LearnerQuestion:
 
 @dataclass(frozen=True)
 class Guess:
-    """For each row the most likely possible value, and its chance among the possible ones."""
+    """The most likely possible value of each row, and its chance among the possible ones."""
 
     value: Codes
     chance: Scores
@@ -63,7 +63,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Hits:
-    """What a member guesses for each cell, and how many of the cell's records that gets right."""
+    """A member's guess for each cell, and the number of the cell's records for which it is right."""
 
     guess: Codes
     right: npt.NDArray[np.float64]
@@ -72,23 +72,23 @@ class Hits:
 class Portfolio:
     """The paper's network, counts with back-off, boosted trees, and the average of the three.
 
-    A fifth of the records (whole persons where `units` are given; else for each target anew, drawn from its counts, so
-    that neither the order of records matters nor who counts them) is set aside. On it the networks' L2 is chosen, and
-    for each target the member: the first one, unless another guesses right more often there by more than two standard
-    errors of the difference (the naive guess: one), in which case the best of those. The members are then
-    trained on all records; where those set aside are 10,000 or more, the members that the others trained are kept.
+    A fifth of the records is set aside for validation: whole persons if `units` are given, otherwise drawn from each
+    target's counts, so that the order of the records does not matter. It serves to choose the networks' L2, and the
+    member for each target: the first one, unless others are right more often by more than two standard errors of the
+    difference (one for the naive guess); then the best of those. Finally the members are trained on all records, except
+    if 10,000 or more were set aside.
 
     Parameters
     ----------
     members : names of models
-        A part of `MEMBERS` to measure a single one; with some of `NEURAL` for the larger networks (PyTorch).
-    l2 : member → the strength of its L2, where that is chosen already
+        By default `MEMBERS`; a single one to measure it alone, or `NEURAL` for the larger networks (PyTorch).
+    l2 : member → the strength of its L2, if already chosen
 
     Attributes
     ----------
     chosen_ : the name of the member chosen for each target
-    right_ : how many of the records set aside it guesses right
-    l2_ : the L2 that each network was trained with
+    right_ : the number of validation records that it guesses right
+    l2_ : the L2 of each network
     """
 
     def __init__(
@@ -101,17 +101,17 @@ class Portfolio:
     def fit(
         self, inputs: Inputs, cells: Codes, questions: Sequence[LearnerQuestion], units: Codes | None = None
     ) -> "Portfolio":
-        """Train on distinct rows; `cells` says which of them each record is."""
+        """Train on distinct rows; `cells` is each record's row."""
         self._sizes = [question.size for question in questions]
-        first, second = self._parts(len(inputs), cells, questions, units)
-        learners, trial = self._try_members(inputs, first, second, questions)
+        train, validation = self._parts(len(inputs), cells, questions, units)
+        learners, trial = self._try_members(inputs, train, validation, questions)
         self.chosen_ = [
             _choose_member(list(trial), [hits[i] for hits in trial.values()]) for i in range(len(questions))
         ]
         self.right_ = [float(trial[name][i].right.sum()) for i, name in enumerate(self.chosen_)]
-        whole = [a + b for a, b in zip(first, second, strict=True)]
+        whole = [a + b for a, b in zip(train, validation, strict=True)]
         needed = [name for name in self.members if TOGETHER in self.chosen_ or name in self.chosen_]
-        if min(table.sum() for table in second) >= _PLENTY:
+        if min(table.sum() for table in validation) >= _PLENTY:
             self._fitted = {name: learners[name] for name in needed}
         else:
             self._fitted = {name: self._train_member(name, self.l2_.get(name, 0.0), inputs, whole) for name in needed}
@@ -121,23 +121,23 @@ class Portfolio:
     def _parts(
         self, rows: int, cells: Codes, questions: Sequence[LearnerQuestion], units: Codes | None
     ) -> tuple[list[Counts], list[Counts]]:
-        """The counts of the records to train on, and of those set aside, target by target."""
+        """Return the counts of the training and of the validation records, target by target."""
         if units is not None:
             aside = set_aside(len(cells), units, self.random_state)
-            of_rows = [
+            train, validation = (
                 [count_table(cells[part], q.values[part], (rows, q.size)) for q in questions]
                 for part in (~aside, aside)
-            ]
-            return of_rows[0], of_rows[1]
+            )
+            return train, validation
         random = np.random.default_rng(self.random_state)
         whole = [
             count_table(cells if q.cells is None else q.cells, q.values, (rows, q.size), q.records) for q in questions
         ]
-        second = [_draw_records(table, random) for table in whole]
-        return [csr_array(table - part) for table, part in zip(whole, second, strict=True)], second
+        validation = [_draw_records(table, random) for table in whole]
+        return [csr_array(table - part) for table, part in zip(whole, validation, strict=True)], validation
 
     def guess(self, inputs: Inputs, masks: Sequence[Masking | None]) -> list[Guess]:
-        """For each target the most likely possible value of every distinct row."""
+        """Return for each target the most likely possible value of every distinct row."""
         found: list[list[Guess]] = [[] for _ in masks]
         for rows in chunks(len(inputs), sum(self._sizes) + inputs.width):
             for i, scores in enumerate(self.predict(inputs[rows])):
@@ -145,7 +145,7 @@ class Portfolio:
         return [join_guesses(parts) for parts in found]
 
     def predict(self, inputs: Inputs) -> list[Scores]:
-        """The chances that the chosen member gives each value, one table per target."""
+        """Return the chosen members' chances of each value, one table per target."""
         scores = {name: learner.predict(inputs) for name, learner in self._fitted.items()}
         if TOGETHER in self.chosen_:
             scores[TOGETHER] = _mean([scores[name] for name in self.members])
@@ -160,7 +160,7 @@ class Portfolio:
         validation: Sequence[Counts],
         questions: Sequence[LearnerQuestion],
     ) -> tuple[dict[str, Learner], dict[str, list[Hits]]]:
-        """Each member with its best L2, and its hits on the validation records, target by target."""
+        """Return each member with its best L2, and its hits on the validation records, target by target."""
         self.l2_: dict[str, float] = {}
         learners: dict[str, Learner] = {}
         for name in self.members:
@@ -195,7 +195,7 @@ class Portfolio:
 
 
 def set_aside(n: int, units: Codes | None, random_state: int) -> npt.NDArray[np.bool_]:
-    """A random fifth of n records, of whole units (one person's records) where there are several."""
+    """Choose a random fifth of n records; whole units (one person's records) if there are several."""
     alone = units is None or int(units.max()) == 0
     of_row: Any = np.arange(n) if alone else units
     many = int(of_row.max()) + 1
@@ -204,8 +204,8 @@ def set_aside(n: int, units: Codes | None, random_state: int) -> npt.NDArray[np.
 
 
 def _draw_records(table: Counts, random: np.random.Generator) -> Counts:
-    """A random fifth of the records that a table counts."""
-    table.sum_duplicates()  # in order
+    """Draw a random fifth of the records that a table counts."""
+    table.sum_duplicates()  # also sorts
     counts = table.data.astype(np.int64)
     total = int(counts.sum())
     if total < _MOST_DRAWN:
@@ -223,7 +223,7 @@ def _hits(
     questions: Sequence[LearnerQuestion],
     together: bool = False,
 ) -> dict[str, list[Hits]]:
-    """What each learner gets right, and where asked what their average does."""
+    """Return the hits of each learner and, if `together`, of their average."""
     filled = _find_filled_cells(tables)
     names = [*learners, *([TOGETHER] if together else [])]
     found: dict[str, list[list[Guess]]] = {name: [[] for _ in questions] for name in names}
@@ -246,28 +246,28 @@ def _count_hits(parts: Sequence[Guess], table: Counts, cells: Codes) -> Hits:
 
 
 def _find_filled_cells(tables: Sequence[Counts]) -> npt.NDArray[np.int64]:
-    """The cells that hold a record."""
+    """Return the cells with at least one record."""
     return np.flatnonzero(np.sum([table.sum(axis=1) for table in tables], axis=0))
 
 
 def _choose_member(names: Sequence[str], hits: Sequence[Hits]) -> str:
-    """The first member, or the best of those that are clearly right more often.
+    """Choose the first member, or the best of those that are clearly right more often.
 
-    Clearly is by over two standard errors of the difference; by over one for the naive guess, which no adversary should
-    fall behind.
+    Clearly means by over two standard errors of the difference; one for the naive guess, since no adversary should be
+    worse than it.
     """
     best, lead = names[0], 0.0
     for name, mine in zip(names[1:], hits[1:], strict=True):
         differs = mine.guess != hits[0].guess
         ahead = float((mine.right - hits[0].right).sum())
-        doubt = (1 if name == NAIVE else 2) * float(np.sqrt(((mine.right + hits[0].right) * differs).sum()))
-        if ahead > max(doubt, lead):
+        margin = (1 if name == NAIVE else 2) * float(np.sqrt(((mine.right + hits[0].right) * differs).sum()))
+        if ahead > max(margin, lead):
             best, lead = name, ahead
     return best
 
 
 class _Naive:
-    """The shares of the values, whatever is seen: where nothing can be learned, no member should do worse."""
+    """Predict the overall shares of the values; no chosen member should be worse."""
 
     def fit(self, inputs: Inputs, counts: Sequence[Counts]) -> "_Naive":
         self._shares = [np.asarray(table.sum(axis=0), dtype=np.float32) for table in counts]
@@ -278,12 +278,12 @@ class _Naive:
 
 
 def _mean(scores: Sequence[Sequence[Scores]]) -> list[Scores]:
-    """The average of several learners' chances, target by target."""
+    """Average several learners' chances, target by target."""
     return [np.mean(each, axis=0, dtype=np.float32) for each in zip(*scores, strict=True)]
 
 
 def best_guess(scores: Scores, mask: Masking | None, rows: Any) -> Guess:
-    """The most likely value among the possible ones; among all where the known data has no possible one."""
+    """Return the most likely value among the possible ones; among all if no possible one is known."""
     if mask is not None:
         allowed = mask(rows)
         scores = np.where(allowed | ~allowed.any(axis=1, keepdims=True), scores, -1.0)
@@ -294,5 +294,5 @@ def best_guess(scores: Scores, mask: Masking | None, rows: Any) -> Guess:
 
 
 def join_guesses(parts: Sequence[Guess]) -> Guess:
-    """The guesses of several chunks, one after the other."""
+    """Join the guesses of several chunks."""
     return Guess(np.concatenate([p.value for p in parts]), np.concatenate([p.chance for p in parts]))

@@ -1,4 +1,4 @@
-"""A network whose training is differentially private: DP-SGD (Abadi et al. 2016) through Opacus, the extra `dp`."""
+"""A network with differentially private training: DP-SGD (Abadi et al. 2016) with Opacus, the extra `dp`."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from modicum.errors import DataError, ParameterError, check_number, require
 from modicum.learners.network import linear_layer
 
-_CLOSE = 0.01  # the noise is fitted until at most this share of ε is left unspent
-# The accountant takes the best of these orders. Opacus' own end at 63, which no small ε gets by with, and most of its
-# time goes to fractions.
+_CLOSE = 0.01  # the noise is fitted until at most this share of ε is left
+# The accountant uses the best of these orders. Opacus' own orders end at 63, too low for a small ε, and their fractions
+# take most of its time.
 _ORDERS = (*np.arange(1.25, 6, 0.25).tolist(), *range(6, 64), 64, 96, 128, 192, 256, 512, 1024)
-_ASIDE = (  # what Opacus and PyTorch say of every training, whatever the caller does
-    "Optimal order is the",  # the accountant's bound is valid, only not the tightest
+_ASIDE = (  # warnings of Opacus and PyTorch in every training, which the caller cannot avoid
+    "Optimal order is the",  # the accountant's bound is valid, but not the tightest
     "Full backward hook is firing when gradients are computed",  # the inputs need no gradient
 )
 
@@ -29,40 +29,39 @@ _ASIDE = (  # what Opacus and PyTorch say of every training, whatever the caller
 class PrivateNetwork(ClassifierMixin, BaseEstimator):
     """Fully connected ReLU layers and a softmax, trained by DP-Adam: clipped gradients of single records, with noise.
 
-    Whoever sees the trained network learns of any one record at most what (ε, δ) allows: the comparator of [Goldsteen21
-    §4.2] and the companion that [Staab24 §9] expects of minimized data. Each step takes every record with the chance
-    q = batch/n by itself (Poisson sampling, which the accountant assumes), cuts each one's gradient to length `clip`
-    and adds Gaussian noise: the least with which all the steps together spend at most ε, by Rényi accounting.
+    The trained network reveals at most what (ε, δ) allows about any single record. It is the comparator of [Goldsteen21
+    §4.2] and the complement that [Staab24 §9] expects for minimized data. Each step draws every record independently
+    with chance q = batch/n (Poisson sampling, as the accountant assumes), clips its gradient to length `clip` and adds
+    Gaussian noise: the least with which all steps together spend at most ε, by Rényi accounting.
 
-    The guarantee covers one call of `fit` and tables of which one has a record more than the other, at the same q. It
-    takes for granted that the number of records, the number of columns and the classes are public, and that X was
-    encoded without looking at values: categories and ranges known beforehand. Trying several settings on the same
-    records spends ε each time.
+    The guarantee covers one call of `fit`, and tables that differ by one added record, at the same q. It assumes that
+    the number of records, the number of columns and the classes are public, and that X was encoded without looking at
+    values, with categories and ranges known beforehand. Trying several settings on the same records spends ε each time.
 
-    The noise is drawn from a generator with a known seed, so that an experiment can be repeated. Whoever knows the seed
-    can take the noise away, and floating point leaks besides: a model that is really given out needs secure randomness
-    (Opacus' secure mode), which is off here.
+    The noise comes from a generator with a known seed, so that an experiment can be repeated. Anyone who knows the seed
+    can remove the noise, and floating point leaks too. To publish a model, use secure randomness (Opacus' secure mode),
+    which is off here.
 
     Parameters
     ----------
     epsilon : float > 0
         ε, the privacy budget.
     delta : float, 0 < δ < 1
-        δ; 1/(10 n) by default: at 1/n it would allow that one record is given out whole.
+        δ; 1/(10 n) by default, since 1/n would allow publishing one whole record.
     hidden : sequence of int
-        Units of each hidden layer; none makes it a logistic regression.
+        Units of each hidden layer; an empty sequence gives a logistic regression.
     epochs : int
-        How often each record is taken on average.
+        How often each record is drawn on average.
     batch : int
-        How many records a step takes on average.
+        The mean number of records per step.
     clip : float
-        The greatest length of one record's gradient.
+        The largest length of one record's gradient.
     learning_rate : float
     random_state : int
 
     Attributes
     ----------
-    epsilon_, delta_ : what was spent, by the accountant
+    epsilon_, delta_ : the privacy budget spent, by the accountant
     noise_multiplier_ : the noise's standard deviation, in units of `clip`
     classes_, n_features_in_
 
@@ -99,12 +98,12 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> "PrivateNetwork":
-        """Learn from numbers X, one row per record, and labels y."""
+        """Train on numbers X, one row per record, and labels y."""
         torch, _ = require("torch", extra="dp"), require("opacus", extra="dp")
         self._check()
         rows, labels = _numbers(X), np.asarray(y)
         if labels.ndim != 1 or len(labels) != len(rows):
-            raise DataError("y must hold one label for each row of X.")
+            raise DataError("y must have one label for each row of X.")
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError("PrivateNetwork needs labels of at least two classes.")
@@ -116,7 +115,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """The chance of each class, in the order of `classes_`."""
+        """Return the chance of each class, in the order of `classes_`."""
         check_is_fitted(self)
         torch, rows = require("torch", extra="dp"), _numbers(X)
         if rows.shape[1] != self.n_features_in_:
@@ -126,7 +125,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
             return np.asarray(torch.softmax(scores, dim=1).numpy())
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The likeliest class of each record."""
+        """Return the most likely class of each record."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _check(self) -> None:
@@ -146,7 +145,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
             raise ParameterError(f"The '{name}' parameter of PrivateNetwork must be {wanted}. Got {shown!r} instead.")
 
     def _make_network(self, torch: Any, random: np.random.Generator) -> Any:
-        """Linear layers with ReLU between them."""
+        """Return linear layers with ReLU between them."""
         layers: list[Any] = []
         for a, b in pairwise([self.n_features_in_, *self.hidden, len(self.classes_)]):
             layers += [linear_layer(torch, random, a, b), torch.nn.ReLU()]
@@ -174,7 +173,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
         module.to_standard_module()
 
     def _noise(self, rate: float, steps: int) -> tuple[float, float]:
-        """The least noise that stays within ε, and what it spends."""
+        """Return the least noise that stays within ε, and the ε that it spends."""
         accountants = require("opacus.accountants", "dp")
         find = require("opacus.accountants.utils", "dp").get_noise_multiplier
         with _quiet():
@@ -191,7 +190,7 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
             except ValueError:
                 raise ParameterError(
                     f"The 'epsilon' parameter of PrivateNetwork is too small for {steps} steps at δ = {self.delta_:g}: "
-                    f"the accountant finds no noise that is enough. Got {self.epsilon!r}."
+                    f"no noise is large enough for it. Got {self.epsilon!r}."
                 ) from None
             accountant = accountants.RDPAccountant()
             accountant.history = [(noise, rate, steps)]
@@ -199,11 +198,11 @@ class PrivateNetwork(ClassifierMixin, BaseEstimator):
 
 
 def _numbers(X: Any) -> npt.NDArray[np.float32]:
-    """X as a matrix of finite numbers."""
+    """Return X as a matrix of finite numbers."""
     try:
         rows = np.ascontiguousarray(X, dtype=np.float32)
     except (TypeError, ValueError):
-        raise DataError("X must hold numbers alone; encode categories first.") from None
+        raise DataError("X must contain only numbers; encode categories first.") from None
     if rows.ndim != 2 or not rows.size:
         raise DataError("X must be a table (2D) with at least one row and one column.")
     if not np.isfinite(rows).all():

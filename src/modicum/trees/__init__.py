@@ -1,4 +1,4 @@
-"""The tree that PAT, the model-guided minimizer and the anonymizer share: split search, growth, buckets."""
+"""The tree of PAT, the model-guided minimizer and the anonymizer: split search, growth, buckets."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
 """Best-first growth: always split the leaf whose best split lowers the criterion most.
 
-Best-first trees are nested: the first k-1 splits of a large tree are the tree with k leaves.
+Best-first trees are nested: the first k-1 splits of a large tree form the tree with k leaves.
 """
 
 import heapq
@@ -26,26 +26,26 @@ def grow(
     should_stop: Callable[[], bool] = lambda: False,
     admits: Callable[[NodeSplit], bool] | None = None,
 ) -> Tree:
-    """Grow a tree from counts; it never sees a row.
+    """Grow a tree from counts, without any row.
 
     Parameters
     ----------
     source : CountSource
-        Answers the histograms of nodes.
+        Provides the histograms of nodes.
     criterion : Criterion
-        What a split must lower.
+        The criterion that a split must lower.
     value_counts : sequence of arrays
-        For each split attribute, how often each value occurs in all: tells where a value absent at a node goes.
+        For each split attribute, the overall count of each value; decides the side of a value absent at a node.
     max_leaves, max_depth : int, optional
-        Where to stop, if no split helps before.
+        Limits; growth stops earlier if no split helps.
     should_stop : callable, optional
-        Asked before each split; where it says yes, the tree stays as large as it is.
+        Called before each split; growth stops if it returns True.
     admits : callable, optional
-        Asked of each split that is found; where it says no, one with larger sides is looked for.
+        Called with each split found; if it returns False, a split with larger sides is searched.
 
     Examples
     --------
-    The label is "yes" for the largest of three values: one cut below it says all.
+    The label is 1 for the largest of three values, so one cut below it determines the label.
 
     >>> import numpy as np
     >>> from modicum.table.counts import Layout, RowCounts
@@ -97,7 +97,7 @@ def _node_split(node: int, found: FoundSplit) -> NodeSplit:
 
 
 def _expand(source: CountSource, heap: _Heap, ahead: _Children) -> _Children:
-    """Count the children of the most promising leaves, as many at once as the source likes."""
+    """Count the children of the most promising leaves, as many at once as the source prefers."""
     leaves = [entry for entry in heapq.nsmallest(source.batch + len(ahead), heap) if entry[1] not in ahead]
     splits = [_node_split(node, found) for _, node, found in leaves[: source.batch]]
     return {split.node: pair for split, pair in zip(splits, source.expand(splits), strict=True)}

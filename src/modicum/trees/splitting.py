@@ -1,6 +1,6 @@
-"""The best split of a node, from its histogram alone.
+"""Find the best split of a node from its histogram.
 
-With block weights c_b the criterion that a split maximises is
+With block weights c_b a split maximizes the criterion
 
     Q = Σ_b c_b (Σ_v L_bv² / n_L + Σ_v R_bv² / n_R),
 
@@ -8,13 +8,13 @@ where L_bv and R_bv count value v of target b on the left and on the right. PGin
 c_label = (1−α) σ_y and c_p = −α w_p σ_p: n · PGini = const − Q, so that a larger Q is a smaller PGini. A plain Gini
 tree has α = 0. A split is a prefix of an ordering of the attribute's values:
 
-- numbers and ordered categories by value, missing first or last where it occurs;
-- categories by P(y | v), which is optimal for two classes and α = 0; then, up to three times, by the change in Q that
-  moving a value across the best split so far would make, per record. That ordering weighs the label against all
-  personal attributes at once, and is what serves privacy (and labels with more than two classes).
+- numbers and ordered categories by value, missing first or last if it occurs;
+- categories by P(y | v), which is optimal for two classes and α = 0; then, up to three times, by the change in Q per
+  record of moving a value across the best split so far. That ordering weighs the label against all personal attributes
+  at once, which serves privacy (and labels with more than two classes).
 
-Where groups must meet a `Requirement` on a sensitive attribute, that attribute is one more target, of weight 0: its
-counts left and right of every cut are at hand, and a cut counts only where both sides meet it.
+If groups must meet a `Requirement` on a sensitive attribute, that attribute is one more target of weight 0. This gives
+its counts left and right of every cut, and a cut is allowed only if both sides meet the requirement.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _RELATIVE = 1e-10  # a gain below this share of the node's criterion is rounding
 
 @dataclass(frozen=True)
 class Criterion:
-    """The weight of every histogram column in Q, and what the search must know of the attributes.
+    """The weight of every histogram column in Q, and the properties of the attributes.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class Criterion:
     min_leaf : int
         The fewest records a child may hold.
     requirement : Requirement
-        What the sensitive values of a child must meet; its k is not looked at.
+        The conditions on the sensitive values of a child; its k is ignored.
     sensitive : (int, int)
-        The first of the histogram's columns that count sensitive values, and the one after the last.
+        The range of the histogram's columns that count sensitive values: first, and last plus one.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class FoundSplit:
-    """A node's best split: the rise of Q it brings, and the side of each value (1 left, 0 right, -1 absent)."""
+    """A node's best split: its increase of Q, and the side of each value (1 left, 0 right, -1 absent)."""
 
     gain: float
     attribute: int
@@ -81,7 +81,7 @@ class FoundSplit:
 
 
 def find_split(histogram: Histogram, layout: Layout, criterion: Criterion) -> FoundSplit | None:
-    """The split of this node that lowers the criterion most, or None where none lowers it."""
+    """Return the split of this node that lowers the criterion most, or None if no split lowers it."""
     sizes = np.asarray(layout.split_sizes, dtype=np.int64)
     gain, attribute, sides, n_left, n_right = search(
         histogram,
@@ -103,7 +103,7 @@ def find_split(histogram: Histogram, layout: Layout, criterion: Criterion) -> Fo
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def scan(histogram, start, order, m, total, n, square, weights, sizes_of, limits, left):  # type: ignore[no-untyped-def]
-    """Q of the best prefix of order[:m] whose two sides may be, and its length; `left` is working space."""
+    """Return Q of the best allowed prefix of order[:m], and its length; `left` is working space."""
     min_leaf, rule, limited, low, high = limits
     columns = histogram.shape[1]
     left[:] = 0.0
@@ -140,7 +140,7 @@ def scan(histogram, start, order, m, total, n, square, weights, sizes_of, limits
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def exchange_scores(histogram, start, order, m, length, total, n, weights, sizes_of, left, scores):  # type: ignore[no-untyped-def]
-    """How Q changes, per record, as a value moves left across the split order[:length]; larger means rather left."""
+    """Score each value; the lower, the more moving it left across the split order[:length] raises Q per record."""
     columns = histogram.shape[1]
     left[:] = 0.0
     n_left = 0
@@ -162,7 +162,7 @@ def exchange_scores(histogram, start, order, m, length, total, n, weights, sizes
 def search(  # type: ignore[no-untyped-def]
     histogram, starts, sizes, has_order, missing, label_start, weights, min_leaf, rule, limited, low, high
 ):
-    """Try every attribute and ordering; the best gain, its attribute, sides and sizes."""
+    """Try every attribute and ordering; return the best gain with its attribute, sides and sizes."""
     columns = histogram.shape[1]
     widest = sizes.max()
     total = np.zeros(columns)

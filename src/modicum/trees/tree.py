@@ -1,10 +1,10 @@
-"""A grown tree: where each code goes, and which codes of an attribute no split tells apart.
+"""A grown tree: the way of each code, and the buckets of codes that no split separates.
 
-**Where an absent value goes.** A value that no record at a node has could go either way. So that buckets do not split
-needlessly, it follows its bucket: the values from which no earlier split separates it. If those that are present all go
-to one side, it goes there; if they part, it goes with the more frequent of them; if none is present, to the side with
-more records. For an attribute with an order the cut may lie anywhere between the two neighbours present at the node: it
-is put where the attribute is cut already, else in the middle.
+**Absent values.** A value that no record at a node has could go either way. To avoid needless splits of buckets, it
+follows its bucket: the values from which no earlier split separates it. If those of them that are present all go to one
+side, it goes there; if they go to both sides, it follows the more frequent ones; if none is present, it goes to the
+side with more records. For an attribute with an order the cut may lie anywhere between the two neighbours present at
+the node: it is placed at an existing cut of the attribute, else in the middle.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from modicum.typing import Ints, Mask
 
 @dataclass(frozen=True)
 class TreeSplit:
-    """One split: its node (the children of v are 2v+1 and 2v+2), the column it asks for, and which codes go left."""
+    """One split: its node (the children of v are 2v+1 and 2v+2), its attribute, and which codes go left."""
 
     node: int
     attribute: int
@@ -32,11 +32,11 @@ class TreeSplit:
 
 @dataclass
 class Tree:
-    """Splits in the order in which they were made; the first k-1 of them are the tree with k leaves.
+    """Splits in the order in which they were made; the first k-1 of them form the tree with k leaves.
 
     Examples
     --------
-    A tree is grown by `grow`; here one in which nothing has been split yet:
+    `grow` grows a tree; this one has no split yet:
 
     >>> import numpy as np
     >>> from modicum.table.counts import Layout
@@ -61,11 +61,11 @@ class Tree:
 
     @property
     def n_leaves(self) -> int:
-        """How many leaves it has: one more than splits."""
+        """The number of leaves: one more than splits."""
         return len(self.splits) + 1
 
     def split(self, node: int, found: FoundSplit) -> None:
-        """Add a split, its absent values put where they belong."""
+        """Add a split, and decide the side of its absent values."""
         a = found.attribute
         ordered = bool(self.has_order[a])
         goes_left = _cut(found, self._classes[a], int(self.missing[a])) if ordered else found.sides == 1
@@ -81,7 +81,7 @@ class Tree:
         self._reach[2 * split.node + 2] = above | {a: reaches & ~split.goes_left}
 
     def _find_settled_values(self, found: FoundSplit) -> Mask:
-        """The values whose side is known: the present ones, and all but missing where there is an order."""
+        """Return the values whose side is fixed: the present ones; with an order all except an absent missing value."""
         present = found.sides >= 0
         a = found.attribute
         if not self.has_order[a]:
@@ -92,32 +92,32 @@ class Tree:
         return settled
 
     def buckets(self, n_leaves: int | None = None) -> list[Ints]:
-        """For each split attribute, a number per code: equal where no split that either code can reach parts them."""
+        """Return for each split attribute a number per code: equal if no split that either can reach separates them."""
         if n_leaves is None or n_leaves >= self.n_leaves:
             return [classes.copy() for classes in self._classes]
         return self.prune([i < n_leaves - 1 for i in range(len(self.splits))])._classes
 
     def prune(self, stays: Sequence[bool]) -> "Tree":
-        """The tree of some of the splits, each of which stays only where the one above it does."""
+        """Return the tree of some of the splits; a split may stay only if the one above it does."""
         part = Tree(self.layout, self.has_order, self.missing, self.value_counts)
-        for split, kept in zip(self.splits, stays, strict=True):
-            if kept:
+        for split, stay in zip(self.splits, stays, strict=True):
+            if stay:
                 part._add(split)
         return part
 
     def leaf_numbers(self, n_leaves: int | None = None) -> dict[int, int]:
-        """Each leaf's node and number: the i-th split keeps its own number on the left, its right side is leaf i+1."""
+        """Map each leaf's node to its number: split i's left child keeps the number, its right child is leaf i+1."""
         leaf_of = {0: 0}
         for i, split in enumerate(self.splits[: None if n_leaves is None else max(0, n_leaves - 1)]):
             leaf_of[2 * split.node + 1], leaf_of[2 * split.node + 2] = leaf_of.pop(split.node), i + 1
         return leaf_of
 
     def reaching(self, leaf: int) -> dict[int, Mask]:
-        """The codes that arrive at a leaf, for each split attribute that is asked for on the way."""
+        """Return the codes that reach a leaf, for each split attribute on its path."""
         return self._reach[leaf]
 
     def apply(self, codes: npt.NDArray[Any], n_leaves: int | None = None) -> Ints:
-        """Each record's leaf, by the number that `leaf_numbers` gives it."""
+        """Return each record's leaf number, as in `leaf_numbers`."""
         leaf_of = self.leaf_numbers(n_leaves)
         splits = self.splits[: len(leaf_of) - 1]
         place = {split.node: i for i, split in enumerate(splits)}
@@ -134,7 +134,7 @@ def _children(node: int) -> tuple[int, int]:
 
 
 def _cut(found: FoundSplit, classes: Ints, missing: int) -> Mask:
-    """Sides of an ordered attribute: the cut lies between the present neighbours, where an old one is if it can."""
+    """Return the sides of an ordered attribute, cut between the present neighbours; at an existing cut if possible."""
     values = np.arange(len(classes))
     is_value = values != missing
     left = values[(found.sides == 1) & is_value]
@@ -153,7 +153,7 @@ def _cut(found: FoundSplit, classes: Ints, missing: int) -> Mask:
 
 
 def _follow(goes_left: Mask, found: FoundSplit, classes: Ints, settled: Mask, counts: Ints) -> Mask:
-    """Send each value that is not settled where its bucket goes."""
+    """Send each value without a fixed side where its bucket goes."""
     if settled.all():
         return goes_left
     size = int(classes.max()) + 1
@@ -165,6 +165,6 @@ def _follow(goes_left: Mask, found: FoundSplit, classes: Ints, settled: Mask, co
 
 
 def _separate_classes(classes: Ints, reaches: Mask, goes_left: Mask) -> Ints:
-    """The classes after a split: values that reach it and go different ways part."""
+    """Split the classes: values that reach the split and go to different sides are separated."""
     finer = 2 * classes + np.where(reaches, goes_left, False)
     return np.unique(finer, return_inverse=True)[1]
