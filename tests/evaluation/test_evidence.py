@@ -210,7 +210,7 @@ def test_records_that_do_not_fit_are_refused(g, table):
         md.evidence(g, X_train, y_train, X_test[:0], y_test[:0])
     with pytest.raises(ModicumError, match="one value for each"):
         md.evidence(g, X_train, y_train, X_test, y_test[:3])
-    with pytest.raises(ModicumError, match=r"gathered about a Generalization.*Got NoneType"):
+    with pytest.raises(ModicumError, match=r"'what' parameter must be a Generalization.*Got NoneType"):
         md.evidence(None, X_train, y_train, X_test, y_test)
 
 

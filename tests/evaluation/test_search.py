@@ -56,8 +56,8 @@ def test_where_raw_data_predicts_nothing_there_is_no_skill_to_keep():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({}, "either how much skill"),
-        ({"keep": 0.5, "max_error": 0.5}, "either how much skill"),
+        ({}, "either the share of skill to keep"),
+        ({"keep": 0.5, "max_error": 0.5}, "either the share of skill to keep"),
         ({"keep": 1.5}, "from 0 to 1"),
         ({"keep": 0.5, "sizes": []}, "at least one value"),
     ],

@@ -124,5 +124,5 @@ def test_a_label_that_leaves_nothing_to_train_on_is_refused():
     seed = next(each for each in range(50) if 0 in split_rows(y, validation=0.0, test=0.3, random_state=each).test)
     with pytest.raises(DataError, match="label 'bought' has so few records"):
         cost(X.assign(ill=ill), y, model("ill"), random_state=seed)
-    with pytest.raises(DataError, match="No record is left to report on"):
+    with pytest.raises(DataError, match="No record is left for testing"):
         cost(X.assign(ill=ill), np.arange(60) % 2, model("ill"), persons=["ann"] * 60)

@@ -130,7 +130,7 @@ def test_a_fitted_model_is_reported_on_its_own_records_only():
     fitted = model(max_predictors=2).fit(X[:800], y[:800])
     assert evidence(X, y, fitted, depth="quick").cost.prism.predictors_ == fitted.predictors_
     other, label = table(seed=5)
-    with pytest.raises(DataError, match="another one"):
+    with pytest.raises(DataError, match="gives a different model"):
         evidence(other, label, fitted, depth="quick")
     with pytest.raises(DataError, match="'age' of the training records"):
         md.evidence(fitted, X[:800], y[:800], X[800:].drop(columns="age"), y[800:])

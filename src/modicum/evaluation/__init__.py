@@ -1,4 +1,4 @@
-"""Judgement: what a generalization costs the prediction, and what it leaves at risk."""
+"""Evaluation: what a result costs the prediction, and which risks remain."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""One way to judge: `evidence` takes any result, and returns what can be shown about it."""
+"""`evidence` takes any result and measures its cost and its remaining risks."""
 
 import inspect
 from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from modicum.prism import PrismClassifier
 
 Depth = Literal["quick", "full"]
-NO_MODEL = "No model was trained: quick evidence was asked for."
+NO_MODEL = "No model was trained, because the evidence is quick (depth='quick')."
 
 
 @overload
@@ -70,29 +70,29 @@ def evidence(
     depth: Depth = "full",
     **options: Any,
 ) -> Any:
-    """Measure what a result costs, what it leaks and why it is as it is, on records that had no part in it.
+    """Measure what a result costs, what it leaks and why, on records that were not used to make it.
 
-    What is returned is a small typed object; `md.report` makes a document of it, `to_dict` plain data for the team.
+    Return a small typed object. `md.report` turns it into a document, `to_dict` into plain data.
 
     Parameters
     ----------
     what : a result
         - `Generalization` → `Evidence`: utility, adversaries, certificates, why each attribute is needed.
-        - fitted anonymizer or `Release` → `ReleaseEvidence`: the promise counted anew, what a model loses, who stands
+        - fitted anonymizer or `Release` → `ReleaseEvidence`: the promise counted again, what a model loses, who stands
           out, what can be inferred.
-        - fitted `Anatomy` or `AnatomyRelease` → `AnatomyEvidence`: the same for two tables, and who is matched.
-        - `PrismClassifier` → `PrismEvidence`: why each attribute is asked or left out, what that costs.
-        - `Study`, or what its `choose` returned → `StudyEvidence`: what was compared, and the evidence about the
-          chosen generalization. It has its records, so that X and y are left out.
+        - fitted `Anatomy` or `AnatomyRelease` → `AnatomyEvidence`: the same for two tables, and who can be matched.
+        - `PrismClassifier` → `PrismEvidence`: why each attribute is asked or left out, and the cost.
+        - `Study`, or the result of its `choose` → `StudyEvidence`: the comparison, and the evidence about the chosen
+          generalization. A study holds its records, so leave out X and y.
     X, y : full records and labels
-        Of a generalization and of PriSM the training records; of a release the records that were released.
-    X_test, y_test : full records and labels of others, on which is tested
-        A release can do without: then 30% of X test a second release, made of the other 70% by the same settings.
+        The training records of a generalization or of PriSM; the original records of a release.
+    X_test, y_test : full records and labels of other people, for testing
+        Optional for a release: by default 30% of X test a second release of the other 70%, made with the same settings.
     depth : "full" or "quick"
-        Quick leaves out what takes long. Of a generalization it is utility, the adversary A1 and its certificate; of a
-        release no model is trained; of PriSM no adversary guesses; of a study nothing is measured anew.
+        "quick" leaves out slow measurements. A generalization gets utility, the adversary A1 and its certificate. For a
+        release no model is trained, for PriSM no adversary guesses, and for a study nothing is measured again.
     **options
-        Those of the kind, by keyword. Generalization: `personal`, `weights`, `by`, `estimator`, `label_bins`,
+        Keyword options of each kind. Generalization: `personal`, `weights`, `by`, `estimator`, `label_bins`,
         `confidence`, `population`, `alternatives`, `model`, `sample`, `n_jobs`, `progress`, `random_state`. Release:
         `sensitive`, `estimator`, `by`, `label_bins`, `population`, `schema`, `random_state`. Anatomy: `estimator`,
         `by`, `population`, `without_value`, `random_state`, `progress`. PriSM: `confidence`, `n_jobs`,
@@ -116,17 +116,17 @@ def evidence(
     kind = _find_kind(what)
     given = {"X": X, "y": y, "X_test": X_test, "y_test": y_test}
     if kind.has_records and any(part is not None for part in given.values()):
-        raise ParameterError(f"Evidence about {kind.name} takes no records: it has its own. Leave out X and y.")
-    taken = inspect.signature(kind.gather).parameters.values()
-    needs = [each.name for each in taken if each.default is each.empty][1:]
-    known = [each.name for each in taken if each.kind is each.KEYWORD_ONLY and each.name != "depth"]
+        raise ParameterError(f"Evidence about {kind.name} uses the study's own records. Leave out X and y.")
+    parameters = inspect.signature(kind.gather).parameters.values()
+    needs = [each.name for each in parameters if each.default is each.empty][1:]
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.name != "depth"]
     for name in options:
         if name not in known:
             raise ParameterError(
                 f"Evidence about {kind.name} has no option {name!r}; it has {format_names(known, limit=len(known))}."
             )
     if depth == "quick":
-        unused = [name for name in kind.not_quick if options.get(name, given.get(name)) is not None]
+        unused = [name for name in kind.only_full if options.get(name, given.get(name)) is not None]
         if unused:
             raise ParameterError(f"The {unused[0]!r} parameter needs depth='full'.")
     if kind.has_records:
@@ -138,19 +138,16 @@ def evidence(
 
 
 class EvidenceKind(NamedTuple):
-    """What evidence is about, in words; who gathers it; options that quick evidence has no use for."""
+    """The kind of result in words, the function that gathers the evidence, and options that need depth="full"."""
 
     name: str
     gather: Callable[..., Any]
-    not_quick: tuple[str, ...]
+    only_full: tuple[str, ...]
     has_records: bool = False
 
 
 def _find_kind(what: Any) -> EvidenceKind:
-    """Find the kind of a result.
-
-    Each kind is imported when its turn comes: evidence about a generalization needs no anonymizer.
-    """
+    """Find the kind of a result, importing only the modules that it needs."""
     if isinstance(what, Generalization):
         from modicum.evaluation.evidence.generalization_evidence import generalization_evidence
 
@@ -182,14 +179,14 @@ def _find_kind(what: Any) -> EvidenceKind:
 
         return EvidenceKind("a PriSM classifier", prism_evidence, ())
     raise ParameterError(
-        "Evidence is gathered about a Generalization, a fitted anonymizer or Anatomy, a release, a PrismClassifier, a "
-        f"study or its choice. Got {type(what).__name__}{_hint(what)}."
+        "The 'what' parameter must be a Generalization, a fitted anonymizer or Anatomy, a release, a PrismClassifier, "
+        f"a study or its choice. Got {type(what).__name__}{_hint(what)}."
     )
 
 
 def _hint(what: Any) -> str:
     if hasattr(what, "generalization_"):
-        return "; give its generalization_"
+        return "; pass its generalization_"
     if callable(getattr(what, "evidence", None)):
         return "; call its evidence()"
-    return "; cells are judged by `certify` and `attacks`" if isinstance(what, CellPartition) else ""
+    return "; use `certify` and `attacks` for cells" if isinstance(what, CellPartition) else ""

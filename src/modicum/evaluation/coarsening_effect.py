@@ -1,4 +1,4 @@
-"""What a guarantee of group sizes changes for an adversary who singles out or guesses attributes [Staab24 §9]."""
+"""How a minimum group size changes singling out and guessing of attributes [Staab24 §9]."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,14 +17,14 @@ from modicum.table.plain_data import PlainResult
 
 @dataclass(frozen=True)
 class Effect(PlainResult):
-    """Two generalizations of the same attributes, judged side by side.
+    """Two generalizations of the same attributes, compared.
 
     Attributes
     ----------
-    singling_out_before, singling_out_after : what the adversary A8 finds among the test records
-    certificate_before, certificate_after : what no adversary can exceed who guesses the personal attributes
-    buckets_before, buckets_after : how many buckets each asks
-    smallest_before, smallest_after : the smallest group of known records (persons) with the same buckets
+    singling_out_before, singling_out_after : results of the adversary A8 on the test records
+    certificate_before, certificate_after : upper bounds on how well any adversary guesses
+    buckets_before, buckets_after : number of buckets asked
+    smallest_before, smallest_after : number of known records (persons) in the smallest group with equal buckets
 
     Examples
     --------
@@ -65,15 +65,15 @@ def effect(
     confidence: float = 0.99,
     population: int | None = None,
 ) -> Effect:
-    """Compare a generalization with the coarser one that `coarsen` made of it.
+    """Compare a generalization with a coarser one made by `coarsen`.
 
     Parameters
     ----------
     before, after : Generalization
     X_known : frame
-        Full records on which `after` was made; its smallest group is counted on them.
+        Full records that made `after`; used to count the smallest group.
     X_test : frame
-        Full records that had no part in making either; the attack and the certificate are counted on them.
+        Full records that made neither; used for the attack and the certificate.
     personal, weights, confidence : as for `certify`
     population : as for `attacks.SinglingOut`
 
@@ -104,13 +104,13 @@ def effect(
 
 
 def coarsened_choice(choice: Choice, min_group: int) -> Choice:
-    """A study's choice, coarsened on its training part and judged like the others; its study has it as a candidate.
+    """Coarsen a study's choice on the training part, judge it like the others and add it to the study's candidates.
 
-    Its `coarsening` says what that changes on the test part.
+    The result's `coarsening` compares both on the test part.
 
     Parameters
     ----------
-    choice : what `study.choose` returned
+    choice : result of `study.choose`
     min_group : the fewest training records (persons) that may share their buckets
 
     Examples
@@ -129,7 +129,7 @@ def coarsened_choice(choice: Choice, min_group: int) -> Choice:
     """
     study, old, settings = choice.study, choice.candidate, choice.study.settings
     if study.data is None:
-        raise DataError("The study does not hold its records, so its choice cannot be coarsened on them.")
+        raise DataError("The study does not hold its records, so its choice cannot be coarsened.")
     data, before, confidence = study.data.split_by_seed(old.seed), old.generalization, settings["confidence"]
     whole, parts = data.whole, data.parts
     train, validation, test = (whole.frame[rows] for rows in (parts.train, parts.validation, parts.test))
@@ -153,7 +153,7 @@ def coarsened_choice(choice: Choice, min_group: int) -> Choice:
         certified_error=1 - certificate.mean,
         artifact=g.to_dict(),
     )
-    why = f"{choice.why}, then coarsened until every group of training records has at least {min_group:,}"
-    wider = replace(study, candidates=[*study.candidates, new])
-    changed = effect(before, g, train, test, weights=whole.given_weights, confidence=confidence)
-    return Choice(wider, new, why, wider.skill(new), verdict.certificate, changed)
+    why = f"{choice.why}, then coarsened until every group has at least {min_group:,} training records"
+    extended = replace(study, candidates=[*study.candidates, new])
+    comparison = effect(before, g, train, test, weights=whole.given_weights, confidence=confidence)
+    return Choice(extended, new, why, extended.skill(new), verdict.certificate, comparison)

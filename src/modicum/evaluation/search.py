@@ -1,8 +1,8 @@
 """The most private generalization that still predicts well enough, found on validation records.
 
 Candidates are PAT's nested trees over a grid of `privacy` and sizes [Staab24 Appendix F]. A quick model on distinct z
-with counts sorts out the hopeless; the others are attacked, and then tried with the real model, the most private first.
-Smaller leaves are tried only where none of the larger ones is within the target.
+with counts excludes those far from the target. The others are attacked, then tried with the real model, the most
+private first. Smaller leaves are tried only if no candidate with larger ones is within the target.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,22 +26,22 @@ from modicum.table.schema import Schema
 from modicum.table.targets import Target
 
 PRIVACY = tuple(round(0.1 * i, 1) for i in range(10))
-SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # [Staab24 Appendix F], and collecting nothing
+SIZES = (1, 2, 4, 6, 8, 10, 20, 50, 100, 200)  # [Staab24 Appendix F], plus 1: collect nothing
 MIN_LEAF = (100, 20)
 _NEAR = 0.15  # the quick model may be this much worse than the real one
 
 
 @dataclass(frozen=True)
 class SearchChoice:
-    """The generalization that was chosen, how it was made, and what it keeps and leaks on validation records.
+    """The chosen generalization, how it was made, and its scores on validation records.
 
     Attributes
     ----------
-    generalization : what is collected
-    privacy, max_leaves, min_leaf : of the tree
-    considered : how many candidates there were
+    generalization : the chosen generalization
+    privacy, max_leaves, min_leaf : parameters of the tree
+    considered : number of candidates
     error, skill_kept, adversary_error : on validation records
-    raw_error, majority_error : the limits of the trade-off
+    raw_error, majority_error : the two ends of the trade-off
     """
 
     generalization: Generalization
@@ -61,7 +61,7 @@ class SearchChoice:
         return f"privacy {self.privacy:g}, {self.max_leaves} leaves of at least {self.min_leaf} records"
 
 
-class _Made(NamedTuple):
+class _Candidate(NamedTuple):
     g: Generalization
     privacy: float
     max_leaves: int
@@ -83,17 +83,17 @@ def most_private(
     random_state: int = 0,
     progress: bool = False,
 ) -> SearchChoice:
-    """The candidate with the highest adversary error among those within the target, on validation records.
+    """Choose the candidate with the highest adversary error within the target, on validation records.
 
     Parameters
     ----------
     keep : float, from 0 to 1
         The share of the raw model's skill to keep (`Utility.skill_kept`).
     max_error : float, from 0 to 1
-        Or: the highest error to accept. One of the two must be given.
+        Or: the highest error to accept. Give exactly one of the two.
     privacy, sizes : the grid
-    min_leaf : the fewest records in a leaf; the second is tried only where the first finds nothing, and so on
-    progress : whether a bar is shown on a terminal
+    min_leaf : the fewest records in a leaf; each value is tried only if the one before finds nothing
+    progress : show a progress bar on a terminal
 
     Examples
     --------
@@ -110,39 +110,50 @@ def most_private(
     if not len(sizes) or not len(privacy) or not len(min_leaf):
         raise ParameterError("The search needs at least one value of 'privacy', 'sizes' and 'min_leaf'.")
     if not len(X_validation):
-        raise DataError("There are no validation records to choose on; give it more rows or more persons.")
+        raise DataError("There are no validation records to choose on; provide more rows or more persons.")
     data = TrainTest.read(X_train, y_train, X_validation, y_validation, label_bins)
     judge = _Judge(data, schema, keep, max_error, random_state)
     if keep is not None and judge.majority.log_loss() <= judge.raw.log_loss():
         raise DataError(
             "Even raw data predicts the validation records no better than the majority guess, so there is no skill to "
-            "keep; use max_error, or give it more rows."
+            "keep; use max_error, or provide more rows."
         )
     best: SearchChoice | None = None
     considered = 0
     for leaf in min_leaf:
-        # Records too few to be split can still be left uncollected.
+        # With too few records to split, collecting nothing is still possible.
         fitting = [size for size in sizes if size == 1 or 2 * leaf <= len(X_train)]
-        made = list(_make_generalizations(X_train, y_train, schema, privacy, fitting, leaf, label_bins))
-        considered += len(made)
-        tried = track_progress(made, "Trying candidates", total=len(made), progress=progress)
-        near = [m for m in tried if judge.within(_quick(m.g, data), _NEAR)]
+        candidates = list(_make_candidates(X_train, y_train, schema, privacy, fitting, leaf, label_bins))
+        considered += len(candidates)
+        tried = track_progress(candidates, "Trying candidates", total=len(candidates), progress=progress)
+        near = [c for c in tried if judge.within(_predict_quickly(c.g, data), _NEAR)]
         attacked = track_progress(near, "Attacking candidates", total=len(near), progress=progress)
-        leaks = [(m, _adversary_error(m.g, data)) for m in attacked]
-        leaks.sort(key=lambda pair: (-pair[1], pair[0].g.n_buckets))
-        checked = track_progress(leaks, "Checking the most private first", total=len(leaks), progress=progress)
-        for m, leak in checked:
-            p = judge.predict(m.g)
-            of_tree, limits = (m.privacy, m.max_leaves, leaf), (judge.raw.error(), judge.majority.error())
-            candidate = SearchChoice(m.g, *of_tree, considered, p.error(), judge.skill(p), leak, *limits)
+        ranked = [(c, _adversary_error(c.g, data)) for c in attacked]
+        ranked.sort(key=lambda pair: (-pair[1], pair[0].g.n_buckets))
+        for c, adversary_error in track_progress(
+            ranked, "Checking the most private first", total=len(ranked), progress=progress
+        ):
+            p = judge.predict(c.g)
+            choice = SearchChoice(
+                generalization=c.g,
+                privacy=c.privacy,
+                max_leaves=c.max_leaves,
+                min_leaf=leaf,
+                considered=considered,
+                error=p.error(),
+                skill_kept=judge.skill(p),
+                adversary_error=adversary_error,
+                raw_error=judge.raw.error(),
+                majority_error=judge.majority.error(),
+            )
             if judge.within(p):
-                return candidate
-            best = candidate if best is None or judge.is_better(candidate, best) else best
+                return choice
+            best = choice if best is None or judge.is_better(choice, best) else best
     raise DataError(_out_of_reach(best, keep, judge.raw))
 
 
 class _Judge:
-    """The target, and the raw model and majority guess that it is measured against."""
+    """The target, with the raw model and the majority guess to compare against."""
 
     def __init__(
         self, data: TrainTest, schema: Schema, keep: float | None, max_error: float | None, random_state: int
@@ -169,7 +180,7 @@ class _Judge:
 
 def _check(keep: float | None, max_error: float | None) -> None:
     if (keep is None) == (max_error is None):
-        raise ParameterError("Say either how much skill to keep (keep) or the highest error (max_error).")
+        raise ParameterError("Give either the share of skill to keep (keep) or the highest error (max_error).")
     name, value = ("keep", keep) if keep is not None else ("max_error", max_error)
     if value is None or not 0 <= value <= 1:
         raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
@@ -178,8 +189,8 @@ def _check(keep: float | None, max_error: float | None) -> None:
 def _out_of_reach(best: SearchChoice | None, keep: float | None, raw: Predictions) -> str:
     if best is None:
         return (
-            f"No candidate comes near the target; raw data has an error of {raw.error():.3f}. Ask for less, or allow "
-            "smaller leaves (min_leaf)."
+            f"No candidate comes near the target; raw data has an error of {raw.error():.3f}. Set an easier target, or "
+            "allow smaller leaves (min_leaf)."
         )
     if keep is not None:
         wanted, reached = f"keeps {keep:.0%} of the raw model's skill", f"keeps {best.skill_kept:.0%}"
@@ -187,11 +198,11 @@ def _out_of_reach(best: SearchChoice | None, keep: float | None, raw: Prediction
         wanted, reached = "is within that error", f"has an error of {best.error:.3f} (raw data: {raw.error():.3f})"
     return (
         f"No candidate {wanted}; the best, with privacy {best.privacy:g} and {best.max_leaves} leaves, {reached}. "
-        "Ask for less."
+        "Set an easier target."
     )
 
 
-def _make_generalizations(
+def _make_candidates(
     X: Any,
     y: Any,
     schema: Schema,
@@ -199,8 +210,8 @@ def _make_generalizations(
     sizes: Sequence[int],
     min_leaf: int,
     label_bins: int | None,
-) -> Iterator[_Made]:
-    """Every different generalization of the grid; none without a size."""
+) -> Iterator[_Candidate]:
+    """Yield every distinct generalization of the grid."""
     seen: set[str] = set()
     for alpha in privacy if sizes else ():
         pat = PrivacyTree(
@@ -210,11 +221,11 @@ def _make_generalizations(
             key = repr(g.to_dict())
             if key not in seen:
                 seen.add(key)
-                yield _Made(g, alpha, size)
+                yield _Candidate(g, alpha, size)
 
 
-def _quick(g: Generalization, data: TrainTest) -> Predictions:
-    """A quick model of the label on distinct z with counts."""
+def _predict_quickly(g: Generalization, data: TrainTest) -> Predictions:
+    """Predict the label with a quick model on distinct z with counts."""
     inputs, cells = Inputs.of(g, data.train).distinct()
     table = count_table(cells, data.y, (len(inputs), len(data.labels)))
     seen, seen_cells = Inputs.of(g, data.test).distinct()
@@ -223,7 +234,7 @@ def _quick(g: Generalization, data: TrainTest) -> Predictions:
 
 
 def _adversary_error(g: Generalization, data: TrainTest) -> float:
-    """The mean error of the counting adversary: quick, and close to the whole portfolio where z is coarse."""
+    """Compute the mean error of the counting adversary: quick, and close to the portfolio's if z is coarse."""
     inputs, cells = Inputs.of(g, data.train).distinct()
     seen, seen_cells = Inputs.of(g, data.test).distinct()
     targets = [Target.fit(data.train, g.schema[name]) for name in g.schema.personal]

@@ -1,1 +1,1 @@
-"""Everything found about one result, for the person who must defend it: one file for each kind."""
+"""Evidence about each kind of result, for the person who must defend it."""

@@ -1,4 +1,4 @@
-"""Evidence of an anatomized release: what was promised, what is measured, what is lost, and what could still leak."""
+"""Evidence about an anatomized release: its promise, its measurements, what is lost, and what could still leak."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,9 +36,9 @@ from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import plain
 from modicum.typing import Codes, Floats
 
-# What a model loses that learns from two anatomized tables, beside models on raw records and without what is hidden.
+# What a model loses if it learns from anatomized tables, compared with raw records and with no sensitive attributes
 #
-# All models are the same classifier in the same coding; they differ only in what they learned from.
+# All models are the same classifier with the same encoding; only their training data differ.
 
 PRUNED, JOINED, WITHOUT, RAW, MAJORITY = "pruned", "joined", "identifying", "raw", "majority"
 _NOTHING = "modicum nothing"
@@ -54,7 +54,7 @@ class LearnedError:
 
 @dataclass(frozen=True)
 class GroupErrors:
-    """Some of the test records: how many, of how many people, and what was learned from → error."""
+    """A group of test records: their number, the number of people, and training data → error."""
 
     records: int
     people: int
@@ -67,11 +67,11 @@ class AnatomyLearned:
 
     Attributes
     ----------
-    errors : what was learned from ("pruned", "joined", "identifying", "raw", "majority") → error; "identifying" does
-        without the sensitive attributes
+    errors : training data ("pruned", "joined", "identifying", "raw", "majority") → error; "identifying" is without the
+        sensitive attributes
     by_group : group → its errors
-    records, trained_on : how many were tested on, and learned from
-    people : how many people were tested on
+    records, people : number of test records, and of people in them
+    trained_on : number of training records
     estimator : the classifier
     """
 
@@ -95,12 +95,12 @@ def anatomy_errors(
     persons: Codes | None,
     random_state: int,
 ) -> AnatomyLearned:
-    """Learn from a release and from the raw records that it was made of, and test on others."""
+    """Learn from a release and from its raw records, and test on others."""
     truth = _words(label_values(y_test, len(test)))
     values = label_values(y, len(raw))
-    whole = _open(raw, values, release)
+    unhidden = _build_open_release(raw, values, release)
     wrong: dict[str, Floats] = {}
-    for kind, source in ((PRUNED, release), (JOINED, release), (WITHOUT, release), (RAW, whole)):
+    for kind, source in ((PRUNED, release), (JOINED, release), (WITHOUT, release), (RAW, unhidden)):
         training = WITHOUT if kind == RAW else kind
         model = AnatomyClassifier(estimator, training=training, random_state=random_state).fit_release(source)
         wrong[kind] = (_words(model.predict(test.to_native())) != truth).astype(np.float64)
@@ -108,7 +108,7 @@ def anatomy_errors(
     wrong[MAJORITY] = (truth != names[counts.argmax()]).astype(np.float64)
     groups = {} if by is None else group_names(by, test, release.schema)
     return AnatomyLearned(
-        errors={kind: _error(own, persons) for kind, own in wrong.items()},
+        errors={kind: _error(each, persons) for kind, each in wrong.items()},
         by_group={name: _group(wrong, rows, persons) for name, rows in groups.items()},
         records=len(truth),
         people=len(truth) if persons is None else int(persons.max()) + 1,
@@ -118,24 +118,24 @@ def anatomy_errors(
 
 
 def _words(labels: Any) -> Any:
-    """Labels as canonical text, so that 1 and 1.0 are the same, and what a table on disk made of them."""
+    """Convert labels to canonical text, so that 1, 1.0 and values read from a file are equal."""
     codes, words = texts(nw.from_native(pd.Series(labels), series_only=True))
     return np.array(words, dtype=object)[codes]
 
 
 def _group(wrong: dict[str, Floats], rows: Any, persons: Codes | None) -> GroupErrors:
-    own = None if persons is None else unit_codes(persons[rows])
-    many = int(rows.sum())
-    errors = {kind: _error(each[rows], own) for kind, each in wrong.items()}
-    return GroupErrors(many, many if own is None else int(own.max()) + 1, errors)
+    units = None if persons is None else unit_codes(persons[rows])
+    records = int(rows.sum())
+    errors = {kind: _error(each[rows], units) for kind, each in wrong.items()}
+    return GroupErrors(records, records if units is None else int(units.max()) + 1, errors)
 
 
 def _error(wrong: Floats, persons: Codes | None) -> LearnedError:
     return LearnedError(float(wrong.mean()), mean_interval(wrong, persons))
 
 
-def _open(raw: nw.DataFrame[Any], y: Any, release: AnatomyRelease) -> AnatomyRelease:
-    """The raw records as tables that hide nothing, so that the same classifier learns from them in the same way."""
+def _build_open_release(raw: nw.DataFrame[Any], y: Any, release: AnatomyRelease) -> AnatomyRelease:
+    """Arrange the raw records as tables that hide nothing, so that the same classifier can learn from them."""
     names = [*release.identifying_names, *release.sensitive_names]
     label = str(release.label)
     table = raw.select(names).to_pandas().reset_index(drop=True)
@@ -149,20 +149,20 @@ def _open(raw: nw.DataFrame[Any], y: Any, release: AnatomyRelease) -> AnatomyRel
     return AnatomyRelease(table, {_NOTHING: empty}, Schema(attributes=tuple(attributes)))
 
 
-# An anatomized release beside the records that it was made of, and what a model learns from it.
+# An anatomized release with its original records, and what a model learns from it
 
-LearnedFrom = tuple[AnatomyRelease, nw.DataFrame[Any], Any]  # the tables, their full records, and the label of these
+LearnedFrom = tuple[AnatomyRelease, nw.DataFrame[Any], Any]  # the tables, their full records and label
 TestedOn = tuple[nw.DataFrame[Any], Any]  # full records and their label
 
 
 @dataclass(frozen=True)
 class AnatomyWork(ReleasedRecords):
-    """A release beside its records.
+    """An anatomized release with its original records.
 
     Attributes
     ----------
-    raw, y, rows, persons, random_state : as of any release; the rows are those of the identifying table
-    owner : the Anatomy that made the release, where it was given
+    raw, y, rows, persons, random_state : as for `ReleasedRecords`; the rows are those of the identifying table
+    owner : the Anatomy that made the release, if given
     release : the tables
     """
 
@@ -171,13 +171,13 @@ class AnatomyWork(ReleasedRecords):
 
     @classmethod
     def of(cls, given: Any, X: Any, y: Any, random_state: int) -> "AnatomyWork":
-        """Tie a release to its records; what does not belong together is refused."""
+        """Link a release to its original records; fail if they do not belong together."""
         owner = given if isinstance(given, Anatomy) else None
         release = getattr(given, "release_", None) if owner is not None else given
         if not isinstance(release, AnatomyRelease):
             raise ParameterError(
-                "Evidence about an anatomized release needs a fitted Anatomy, or the AnatomyRelease of one that keeps "
-                f"its tables. Got {type(given).__name__} instead."
+                "Evidence about an anatomized release needs a fitted Anatomy that keeps its tables, or an "
+                f"AnatomyRelease. Got {type(given).__name__} instead."
             )
         raw = as_frame(X)
         rows = np.arange(len(raw)) if owner is None else owner.rows_
@@ -187,12 +187,12 @@ class AnatomyWork(ReleasedRecords):
 
     @property
     def people(self) -> int:
-        """How many people were released."""
+        """The number of released people."""
         own = self.released_persons
         return self.release.rows if own is None else int(own.max()) + 1
 
     def build_known_records(self, X_test: Any, y_test: Any) -> Any:
-        """Complete records of other people, as an adversary would have them: with the class, which is published."""
+        """Add the published class to complete records of other people, as an adversary would know them."""
         label = self.release.label
         if X_test is None or y_test is None or label is None:
             return X_test
@@ -205,17 +205,17 @@ class AnatomyWork(ReleasedRecords):
     def utility(
         self, depth: Depth, X_test: Any, y_test: Any, estimator: Any, by: Any
     ) -> tuple[AnatomyLearned | None, dict[str, str]]:
-        """Train and test, where that is asked for and there is something to predict; else why not."""
+        """Train and test models if possible; otherwise return the reason why not."""
         if depth == "quick":
             return None, {"utility": NO_MODEL}
         if y_test is not None and X_test is None:
-            raise ParameterError("The 'y_test' parameter belongs to 'X_test'.")
-        why = self._why_not(y_test)
+            raise ParameterError("The 'y_test' parameter needs 'X_test'; give both.")
+        why = self._explain_no_model(y_test)
         if why is not None:
             return None, {"utility": why}
         if y_test is None:
             try:
-                learned, tested, persons = self._trial()
+                learned, tested, persons = self._build_trial()
             except NoTrialError as error:
                 return None, {"utility": str(error)}
         else:
@@ -227,7 +227,7 @@ class AnatomyWork(ReleasedRecords):
         )
         return found, {}
 
-    def _why_not(self, y_test: Any) -> str | None:
+    def _explain_no_model(self, y_test: Any) -> str | None:
         if self.y is None or self.release.label is None:
             return "The release has no class, so no model was trained."
         values = label_values(self.y)
@@ -238,14 +238,14 @@ class AnatomyWork(ReleasedRecords):
         if values.dtype.kind in "iuf" and len(np.unique(values)) > MAX_CLASSES:
             return "The label is a number of many values, and the classifier predicts classes."
         if self.owner is None and y_test is None:
-            return "Only the release was given; a second one of part of the records needs the Anatomy that made it."
+            return "Only the release was given; a test release of part of the records needs the Anatomy that made it."
         return None
 
     def _persons_of(self, frame: nw.DataFrame[Any]) -> Codes | None:
         return None if self.owner is None or self.owner.schema is None else person_codes(self.owner.schema, frame)
 
-    def _trial(self) -> tuple[LearnedFrom, TestedOn, Codes | None]:
-        """A release of 70% of the records to learn from, and the others to test on; a person's records together."""
+    def _build_trial(self) -> tuple[LearnedFrom, TestedOn, Codes | None]:
+        """Release 70% of the records, split by person, to learn from, and keep the others for testing."""
         values = label_values(self.y)
         train, test = hold_out(values, self.persons, self.random_state)
         names = [name for name in self.raw.columns if name != self.release.label]
@@ -256,12 +256,12 @@ class AnatomyWork(ReleasedRecords):
         return learned, (self.raw[test.tolist()], values[test]), persons
 
     def _remake_release(self, raw: nw.DataFrame[Any], y: Any, names: Sequence[str]) -> Anatomy:
-        """Tables of these records by the same settings, which nobody sees; the seed of the groups has no part."""
+        """Anatomize these records with the same settings, except the secret seed, for testing only."""
         assert self.owner is not None
         schema = self.owner.schema
         if schema is not None:
             schema = schema.select([name for name in schema.names if name in names])
-        share = 1.0 if self.owner.max_suppressed else 0.0  # by chance a part may need a little more than the whole
+        share = 1.0 if self.owner.max_suppressed else 0.0  # a part may need a little more by chance
         again = clone(self.owner).set_params(random_state=self.random_state, schema=schema, max_suppressed=share)
         labels = nw.new_series(str(self.release.label), y.tolist(), backend=raw.implementation).to_native()
         with making_trial():
@@ -278,22 +278,22 @@ def _check_records(release: AnatomyRelease, raw: nw.DataFrame[Any], rows: Codes)
         raise DataError(f"The column {absent[0]!r} of the release is not in X.")
 
 
-# An anatomized release counted anew, by measures that know nothing of how it was made.
+# An anatomized release counted again, by measures that do not depend on how it was made
 
 IDENTIFYING, WITH_CLASS = "identifying attributes", "every column of the identifying table"
 
 
 @dataclass(frozen=True)
 class SensitiveMeasured:
-    """One sensitive attribute in its table, counted anew.
+    """One sensitive attribute in its table, counted again.
 
     Attributes
     ----------
     l : the largest ℓ such that no value is more than 1/ℓ of any group [Mancuhan16 Definition 9]
     distinct_l : the fewest different values in a group
-    highest : the largest share that one value has in any group, the promise being at most 1/ℓ
-    groups, smallest, largest : how many groups, and how many records they have
-    values : how many different values there are
+    highest : the largest share of one value in any group; the promise is at most 1/ℓ
+    groups, smallest, largest : number of groups, and of records in the smallest and largest
+    values : number of different values
     """
 
     name: str
@@ -311,7 +311,7 @@ AnatomyRole = Literal["identifying", "sensitive", "class", "left out"]
 
 @dataclass(frozen=True)
 class AnatomyAttribute:
-    """One column: its role, in which table it stands, and how many different values it has, all of them exact."""
+    """One column: its role, its table, and its number of different values, which are published exactly."""
 
     name: str
     role: AnatomyRole
@@ -320,7 +320,7 @@ class AnatomyAttribute:
 
 
 def measure_sensitive(release: AnatomyRelease, name: str) -> SensitiveMeasured:
-    """What a sensitive table has, counted on it alone."""
+    """Measure a sensitive table by itself."""
     table, gid = as_frame(release.sensitive_tables[name]), release.group_column(name)
     found = count_group_values(alike(table, [gid]), alike(table, [name]))
     return SensitiveMeasured(
@@ -336,11 +336,11 @@ def measure_sensitive(release: AnatomyRelease, name: str) -> SensitiveMeasured:
 
 
 def describe_attributes(release: AnatomyRelease, raw: nw.DataFrame[Any]) -> tuple[AnatomyAttribute, ...]:
-    """Where each column stands; what is in no table was left out.
+    """List each column with its table; columns without a table were left out.
 
-    `raw` are the full records of those who were released: values of others would tell of who was left out.
+    `raw` are the full records of the released people: other values would reveal who was left out.
     """
-    identifying, found = release.identifying_names, []
+    identifying, attributes = release.identifying_names, []
     for name in [*raw.columns, *([release.label] if release.label and release.label not in raw.columns else [])]:
         role: AnatomyRole = "left out"
         table = "none"
@@ -349,14 +349,14 @@ def describe_attributes(release: AnatomyRelease, raw: nw.DataFrame[Any]) -> tupl
         elif name in release.sensitive_names:
             role, table = "sensitive", f"table of {name}"
         source = raw if name in raw.columns else as_frame(release.identifying)
-        found.append(AnatomyAttribute(name, role, table, int(source[name].drop_nulls().n_unique())))
-    return tuple(found)
+        attributes.append(AnatomyAttribute(name, role, table, int(source[name].drop_nulls().n_unique())))
+    return tuple(attributes)
 
 
 def crowds(
     release: AnatomyRelease, population: int | None, random_state: int, persons: Codes | None = None
 ) -> dict[str, Crowd]:
-    """Who is alike in the identifying table, without and with the class."""
+    """Count who is alike in the identifying table, without and with the class."""
     names = release.identifying_names
     found = {IDENTIFYING: crowd(release.identifying, names, persons, population, random_state)}
     if release.label is not None:
@@ -369,26 +369,26 @@ def crowds(
 
 @dataclass(frozen=True)
 class AnatomyEvidence(PlainResult):
-    """What is known of an anatomized release.
+    """Measurements of an anatomized release.
 
     Attributes
     ----------
     release : the tables
-    l : what was asked for, where that is known
-    measured : for each sensitive attribute what its table has
-    attributes : for each column of the records, where it stands
-    crowds : what an adversary knows → who stands alone in the identifying table, and who is linked
+    l : the requested ℓ, if known
+    measured : for each sensitive attribute, measurements of its table
+    attributes : for each column of the records, its table
+    crowds : the columns that an adversary knows → who is alone in the identifying table, and who can be linked
     matching : for each sensitive attribute, how often people are matched to their value
-    utility : a model on the release beside others
-    held_out : whether it was measured on a release of 70% of the records, made alike
-    skipped : what could not be measured → why
-    label : the class, where there is one
-    records : how many records there were before any was left out
-    people : how many people were released
-    left_out : how many records were left out, for want of a sensitive value or to keep the promise
-    repeated : whether a person has several records, which the promise does not allow for
-    provenance : hashes of what is published, versions and settings; neither the seed of the groups nor a hash of the
-        full records, with which guesses could be tested
+    utility : a model on the release compared with others
+    held_out : whether utility was measured on a release of 70% of the records with the same settings
+    skipped : measurement that was not possible → why
+    label : the class, if there is one
+    records : number of records, including those left out
+    people : number of released people
+    left_out : number of records left out, because a sensitive value is missing or to keep the promise
+    repeated : whether a person has several records, which the promise does not cover
+    provenance : hashes of the published tables, versions and settings, without the seed of the groups and without a
+        hash of the full records, because either could confirm guesses
 
     Examples
     --------
@@ -436,27 +436,27 @@ def anatomy_evidence(
     """Measure an anatomized release: its promise, what a model loses, and what could still leak.
 
     Groups, shares, who stands out, and how well people are matched to their values are counted on the release itself.
-    How well a model learns from it is tested on records that had no part in it: `X_test`, or where none are given 30%
-    of X, with a second release made of the other 70% by the same settings.
+    How well a model learns from it is tested on records outside it: `X_test`, or by default 30% of X, with a second
+    release of the other 70%, made with the same settings.
 
     Parameters
     ----------
     anatomy : fitted Anatomy, or AnatomyRelease
-        A release alone must have the records of X in their order.
-    X, y : the full records, and their class where it is no column of X
-    X_test, y_test : full records that are not in the release, optional; whoever knows these is an adversary, too
+        A release alone must contain the records of X in the same order.
+    X, y : the full records, and their class if it is not a column of X
+    X_test, y_test : full records that are not in the release, optional; the adversary knows them
     depth : "quick" or "full"
         With "quick" no model is trained.
     estimator : as for `AnatomyClassifier`
-    by : as for `utility`; of the test records
+    by : as for `utility`; groups of the test records
     population : int, optional
-        How many people the records were drawn from; then it is estimated how many of these stand alone.
+        Number of people from whom the records were drawn, to estimate how many of them stand alone.
     without_value : int
-        How many records were left out before, because they have no sensitive value; the report tells it.
+        Number of records already left out because they have no sensitive value; the report states it.
     random_state : int
-        Of the attack and of the second release; it is printed. That of the release itself stays secret.
+        Seed of the attack and of the second release. The report prints it; the seed of the release itself stays secret.
     progress : bool
-        Whether long work shows a bar on a terminal.
+        Show a progress bar on a terminal.
 
     Examples
     --------
@@ -498,7 +498,7 @@ def anatomy_evidence(
 
 
 def _provenance(work: AnatomyWork, estimator: Any, X_test: Any, by: Any, population: int | None) -> EvidenceSources:
-    """What is published is hashed; neither the seed of the groups nor the full records, which would test guesses."""
+    """Hash only what is published: the seed of the groups or the full records would allow testing guesses."""
     release = work.release
     hashes = {"identifying table": frame_hash(release.identifying), "schema": text_hash(release.schema.to_dict())}
     hashes |= {f"table of {name}": frame_hash(table) for name, table in release.sensitive_tables.items()}

@@ -1,4 +1,4 @@
-"""Evidence about one generalization, for the person who must show why it is as it is."""
+"""Evidence about one generalization, for the person who must justify it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -43,14 +43,14 @@ from modicum.table.frames import as_frame, column, numbers, texts
 from modicum.table.plain_data import PlainResult
 from modicum.table.targets import Labels, label_name
 
-MOST_COLUMNS = 8  # by which scores are shown where the caller names none
+MOST_COLUMNS = 8  # most columns to score groups by default
 
 
 @dataclass(frozen=True)
 class Evidence(PlainResult):
-    """What a generalization asks for, what it costs, what it leaks, what is certain, and why it is as it is.
+    """What a generalization asks for, costs and leaks, what is certified, and why each attribute is needed.
 
-    The last four are None with depth="quick".
+    With depth="quick", `attacks`, `necessity` and `provenance` are None.
 
     Attributes
     ----------
@@ -58,14 +58,14 @@ class Evidence(PlainResult):
     description : what it asks, with the shares of the test records
     utility : what the prediction loses, also by group
     attack : what the adversary A1 still guesses
-    certificate : what no adversary can exceed
-    values : attribute → how many different values it has in the training records
+    certificate : an upper bound for every adversary
+    values : attribute → number of different values in the training records
     label, classes : what is predicted
     attacks : every adversary, A1 to A8 (`attacks.suite`)
-    necessity : what each attribute is good for (`evaluation.necessity`)
-    alternatives : what else was considered, where it was given (`evaluation.alternatives`)
+    necessity : why each attribute is needed (`evaluation.necessity`)
+    alternatives : other generalizations that were considered, if given (`evaluation.alternatives`)
     provenance : hashes of the records, schema, artifact and model, versions and settings, as plain data; without a
-        date, so that the same seed gives the same again
+        date, so that the same seed gives the same result
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Evidence(PlainResult):
 
 
 class AttackOptions(TypedDict):
-    """Options shared by the suite, necessity and A1."""
+    """Options shared by `suite`, `necessity` and A1."""
 
     personal: list[str]
     weights: Mapping[str, float] | None
@@ -125,28 +125,28 @@ def generalization_evidence(
     progress: bool = True,
     random_state: int = 0,
 ) -> Evidence:
-    """Gather what a privacy officer must show of a generalization, on records that had no part in making it.
+    """Gather evidence about a generalization on records that were not used to make it.
 
     Parameters
     ----------
     g : Generalization
-    X_train, y_train : full records and labels, which the models learn from and the adversaries know
-    X_test, y_test : full records and labels of others, on which everything is counted
+    X_train, y_train : full records and labels that the models learn from and the adversaries know
+    X_test, y_test : full records and labels of other people, for testing
     depth : "quick" or "full"
-        Quick: utility, the adversary A1 and its certificate. Full: also all adversaries (`attacks.suite`), what each
-        attribute is good for (`evaluation.necessity`), and hashes.
+        Quick: utility, the adversary A1 and its certificate. Full: also all adversaries (`attacks.suite`), why each
+        attribute is needed (`evaluation.necessity`), and hashes.
     personal, weights : what the adversaries guess, and how much each attribute counts in their mean error
     by : column name, list of names, or one value per test record
-        Groups whose scores are shown. With depth="full" by default the personal attributes, a number in five ranges; of
-        more than eight those with the fewest groups, and none with more than fifty.
+        Groups to score separately. With depth="full" the default is the personal attributes, numbers in five ranges; at
+        most eight, those with the fewest groups, and none with more than fifty groups.
     estimator, label_bins : as for `utility`
     confidence : of each certificate
-    population : how many people there are in all (A8), as for `attacks.SinglingOut`; only with depth="full"
-    alternatives : what `evaluation.alternatives` found; it is only passed on
+    population : number of people in the population (A8), as for `attacks.SinglingOut`; only with depth="full"
+    alternatives : result of `evaluation.alternatives`, only passed on
     model : the path of a model's file, or its bytes; only its hash is kept. Only with depth="full".
     sample : int
-        Of a table in an engine, whose label is the name of one of its columns, about how many records are drawn. With
-        depth="quick" all but the utility is counted in the engine; with depth="full" everything rests on the sample.
+        About how many records to draw from a table in an engine, whose label is the name of a column. With
+        depth="quick" only the utility uses the sample; with depth="full" everything does.
     n_jobs, progress, random_state : as for `attacks.suite`
 
     Examples
@@ -180,9 +180,9 @@ def generalization_evidence(
     cores(n_jobs)
     content = model_file(model)
     by = list(by) if isinstance(by, Iterable) and not isinstance(by, str) else by
-    beside = [by] if isinstance(by, str) else by if by is not None and is_table(X_test) else []
+    group_columns = [by] if isinstance(by, str) else by if by is not None and is_table(X_test) else []
     X_train, y_train = in_memory(g, X_train, y_train, sample, random_state)
-    X_test, y_test = in_memory(g, X_test, y_test, sample, random_state, beside)
+    X_test, y_test = in_memory(g, X_test, y_test, sample, random_state, group_columns)
     data = TrainTest.read(X_train, y_train, X_test, y_test, label_bins, g.names)
     train, test = data.train, data.test
     model_on(g, estimator, len(data.labels), random_state)
@@ -228,9 +228,9 @@ def _quick_evidence(
     confidence: float,
     alternatives: Alternatives | None,
 ) -> Evidence:
-    """Measure utility, A1 and the certificate; of tables in an engine all but the utility is counted there."""
+    """Measure utility, A1 and the certificate; for tables in an engine only the utility uses a sample."""
     train, test = (table_at(X) if is_table(X) else as_frame(X, g.names) for X in (X_train, X_test))
-    # What is quick comes first, and with it what may be refused.
+    # The quick parts come first, because they may raise errors.
     certificate = certify(g, test, options["personal"], confidence, weights=options["weights"], known=train)
     labels = _fit_labels(train, y_train, label_bins)
     return Evidence(
@@ -261,7 +261,7 @@ def _fit_labels(train: Any, y: Any, bins: int | None) -> Labels:
 
 
 def _count_distinct(train: Any, attribute: Any) -> int:
-    """Count the different values of a column, missing ones aside."""
+    """Count the different values of a column, without missing ones."""
     if isinstance(train, EngineTable):
         return different_at(train, attribute)
     series = column(train, attribute.name)
@@ -272,7 +272,7 @@ def _count_distinct(train: Any, attribute: Any) -> int:
 
 
 def default_groups(g: Generalization, test: Any, personal: list[str]) -> list[str]:
-    """The personal attributes by which scores are shown: at most eight, those with the fewest groups.
+    """Choose the personal attributes to score groups by: at most eight, those with the fewest groups.
 
     Examples
     --------
@@ -284,14 +284,14 @@ def default_groups(g: Generalization, test: Any, personal: list[str]) -> list[st
     >>> default_groups(g, as_frame(X[:500]), ["age", "sex"])
     ['age', 'sex']
     """
-    sizes = {name: _groups(column(test, name), g.schema[name]) for name in personal}
+    sizes = {name: _count_groups(column(test, name), g.schema[name]) for name in personal}
     few = [name for name, size in sizes.items() if size <= MOST_GROUPS]
     fewest = sorted(few, key=lambda name: sizes[name])[:MOST_COLUMNS]
     return [name for name in personal if name in fewest]
 
 
-def _groups(series: Any, attribute: Any) -> int:
-    """About how many groups an attribute makes."""
+def _count_groups(series: Any, attribute: Any) -> int:
+    """Estimate the number of groups of an attribute."""
     if not attribute.is_category:
         return RANGES
     codes, words = texts(series)

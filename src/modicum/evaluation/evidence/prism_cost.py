@@ -1,4 +1,4 @@
-"""What PriSM costs and protects, next to a plain and a parsimonious classifier [Barbato25 §5.2, Figures 6, 7]."""
+"""What PriSM costs and protects, compared with a plain and a parsimonious classifier [Barbato25 §5.2, Figures 6, 7]."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ from modicum.table.schema import Schema
 from modicum.table.splits import TEST, Split, split_rows
 from modicum.table.targets import MAX_CLASSES, label_values
 
-# What PriSM costs: each classifier's figures, side by side.
+# The scores of each classifier
 
 SVM: Final = "SVM"
 PARSIMONY: Final = "Parsimony"
@@ -32,20 +32,20 @@ PRISM: Final = "PriSM"
 
 @dataclass(frozen=True)
 class ModelCost(PlainResult):
-    """One classifier.
+    """The scores of one classifier.
 
     Attributes
     ----------
     model : "SVM" (all attributes), "Parsimony" (few) or "PriSM" (few, and no correlated set)
-    max_predictors : the most attributes it was allowed; None for all
+    max_predictors : the most attributes it may use; None for all
     predictors : the attributes it needs
-    accuracy : on records that did not train it, beside that of the most frequent label
-    balanced_accuracy : the mean over the labels of the share that is predicted, beside what guessing blindly reaches
-    association : of its predictors with the sensitive attribute, on the training records
-    gap : of the proof that no other choice is better
-    adversaries : for each sensitive attribute, what can be guessed of it from the predictors
-    seconds : of fitting, reading the data and the search for correlations (PriSM only) included; these are done once
-        for all numbers of predictors, and this is the mean over them
+    accuracy : on test records, with the accuracy of the most frequent label
+    balanced_accuracy : the mean over the labels of the share predicted correctly, with the value of blind guessing
+    association : association of its predictors with the sensitive attribute, on the training records
+    gap : optimality gap of the proof that no other choice is better
+    adversaries : sensitive attribute → how well it is guessed from the predictors
+    seconds : fitting time, including reading the data and, for PriSM, searching for correlations; this work is done
+        once for all numbers of predictors, and the value is the mean over them
 
     Examples
     --------
@@ -72,15 +72,15 @@ class ModelCost(PlainResult):
 
 @dataclass(frozen=True)
 class PrismCost(PlainResult):
-    """All classifiers side by side.
+    """The scores of all classifiers.
 
     Attributes
     ----------
-    models : the plain one, then for each number of predictors the parsimonious one and PriSM's
-    correlations : the minimal correlated sets among the training records
-    max_feasible : how many attributes can be used without one of them
+    models : the plain classifier, then the parsimonious one and PriSM for each number of predictors
+    correlations : the minimal correlated sets in the training records
+    max_feasible : the most attributes that can be used without a correlated set
     prism : PriSM's fitted classifier with the most predictors
-    trained_on, tested_on : how many records
+    trained_on, tested_on : number of records
 
     Examples
     --------
@@ -101,18 +101,18 @@ class PrismCost(PlainResult):
     tested_on: int
 
     def of(self, model: str, max_predictors: int | None = None) -> ModelCost:
-        """One of the models."""
+        """Return one of the models."""
         for each in self.models:
             if each.model == model and max_predictors in (None, each.max_predictors):
                 return each
         raise ParameterError(f"There is no {model!r} with max_predictors={max_predictors}.")
 
 
-# How many records, and how many of each label, a classifier predicts right, with intervals that count persons.
+# Accuracy over all records and over each label, with intervals that count persons
 
 
 def scores(right: Any, truth: Any, units: Any, random_state: int) -> dict[str, Estimate]:
-    """How many records, and how many of each label, are predicted right."""
+    """Compute the accuracy and the balanced accuracy."""
     right, labels = right.astype(np.float64), pd.factorize(truth)[0]
     shares = np.bincount(labels) / len(labels)
     return {
@@ -126,16 +126,16 @@ def scores(right: Any, truth: Any, units: Any, random_state: int) -> dict[str, E
 
 
 def compute_balanced_mean(labels: Any, values: Any, draws: Any = None) -> float:
-    """The mean over the labels of their records' mean, such as the share that is right."""
-    many = np.bincount(labels, draws)
-    hits = np.bincount(labels, values if draws is None else values * draws)
-    return float(np.mean(hits[many > 0] / many[many > 0]))
+    """Average the values, such as the share of correct predictions, within each label, then over the labels."""
+    counts = np.bincount(labels, draws)
+    sums = np.bincount(labels, values if draws is None else values * draws)
+    return float(np.mean(sums[counts > 0] / counts[counts > 0]))
 
 
 def compute_balanced_interval(
     labels: Any, values: Any, units: Any, random_state: int, of_label: Callable[..., Interval] = mean_interval
 ) -> Interval:
-    """By resampling persons; the mean of the labels' own intervals where a label has too few or none differ."""
+    """Resample persons; if a label has too few persons or nothing varies, average the labels' own intervals."""
     people = np.arange(len(labels)) if units is None else units
     each_label = [labels == label for label in range(int(labels.max()) + 1)]
     if min(len(np.unique(people[each])) for each in each_label) >= ENOUGH_UNITS:
@@ -162,31 +162,30 @@ def prism_cost(
     random_state: int = 0,
     progress: bool = True,
 ) -> PrismCost:
-    """Train PriSM and the two it is compared with on 70% of the records, and report on the others.
+    """Train PriSM, a plain and a parsimonious classifier on 70% of the records, and test them on the others.
 
-    The adversary of [Barbato25 §5.2] learns the sensitive attribute from the predictors of each, on the training
-    records, by nested cross-validation (see `SensitiveInference`). It guesses what correlations are sought with: the
-    values of one-hot columns together, a number of many values in the model's bins, each critical value and all of
-    them.
+    The adversary of [Barbato25 §5.2] learns the sensitive attribute from each classifier's predictors, on the training
+    records, by nested cross-validation (see `SensitiveInference`). It guesses the values that the search for
+    correlations uses: one-hot columns as one attribute, a number of many values in the model's bins, each critical
+    value and all of them.
 
     Parameters
     ----------
-    X, y : the records, with the sensitive attribute among their columns, and the label
+    X, y : the records, including the sensitive attribute, and the label
     model : PrismClassifier
-        Its parameters are those of all three; it is not fitted itself.
-    max_predictors : numbers
-        To compare; the model's own where none are given.
+        Its parameters apply to all three classifiers; it is not fitted itself.
+    max_predictors : numbers of predictors to compare; by default the model's own
     adversary : bool
         Whether to attack; it takes longer than training.
     persons : array-like, optional
-        Whose each record is, where the model's schema does not say; those of one person stay together, in the split
-        and among the adversary's folds, and intervals count persons.
+        Each record's person, if the model's schema has no person column. A person's records stay together in the split
+        and in the adversary's folds, and intervals count persons.
     n_jobs : int or None
-        How many of the adversary's folds are worked on at once: None for one, -1 for as many as there are cores.
+        How many of the adversary's folds to run at once: None for one, -1 for the number of cores.
     random_state : int
-        Of the split and of the adversary.
+        Seed of the split and of the adversary.
     progress : bool
-        Show a bar on a terminal.
+        Show a progress bar on a terminal.
 
     Examples
     --------
@@ -211,7 +210,7 @@ def prism_cost(
 
 @dataclass(frozen=True)
 class Part:
-    """Records to learn from or to report on: a frame, their labels, and whose each is where persons have several."""
+    """Training or test records: a frame, the labels, and the persons if known."""
 
     frame: Any
     values: Any
@@ -221,7 +220,7 @@ class Part:
 def split_of(
     model: PrismClassifier, frame: Any, y: Any, persons: Any = None, random_state: int = 0
 ) -> tuple[Split, Any, Any]:
-    """Which records train and which are reported on, whose each record is, and the labels."""
+    """Split the records into training and test records; return the split, the persons and the labels."""
     values, units = label_values(y, len(frame)), units_of(model, frame, persons)
     parts = split_rows(values, persons=units, validation=0.0, test=TEST, random_state=random_state)
     _check_parts(label_of(y) or "y", values, parts)
@@ -239,7 +238,7 @@ def compare_classifiers(
     random_state: int,
     progress: bool,
 ) -> PrismCost:
-    """The classifiers, trained on some records and reported on others."""
+    """Train the classifiers and test them on other records."""
     fitted = _fit_classifiers(model, train.frame.to_native(), pd.Series(train.values, name=label), numbers)
     attacks = _attacks(fitted, train.frame, train.units, model, n_jobs, random_state, progress) if adversary else {}
     seen, truth = test.frame.to_native(), test.values
@@ -262,7 +261,7 @@ def compare_classifiers(
 
 
 def _numbers(model: PrismClassifier, given: Any) -> list[Any]:
-    """The numbers of predictors to compare."""
+    """Check and return the numbers of predictors to compare."""
     asked = [model.max_predictors] if given is None else as_names(given)
     if not isinstance(asked, list) or not asked:
         raise ParameterError(f"The 'max_predictors' parameter must be a list of ints ≥ 1. Got {given!r} instead.")
@@ -270,14 +269,14 @@ def _numbers(model: PrismClassifier, given: Any) -> list[Any]:
 
 
 def frame_of(model: PrismClassifier, X: Any) -> Any:
-    """X as a frame; an array under the names of the model's schema, where there is one."""
+    """Return X as a frame; an array gets the names of the model's schema, if they fit."""
     names = getattr(model.schema, "features", None)
     fits = names is not None and np.shape(X)[1:] == (len(names),) if is_array(X) else False
     return as_frame(X, names if fits else None)
 
 
 def units_of(model: PrismClassifier, frame: Any, persons: Any = None) -> Any:
-    """Whose each record is: as the caller says, or the model's schema."""
+    """Number the persons, as given or from the model's schema; None if unknown."""
     if persons is not None:
         return unit_codes(persons)
     return person_codes(model.schema, frame) if isinstance(model.schema, Schema) else None
@@ -285,28 +284,29 @@ def units_of(model: PrismClassifier, frame: Any, persons: Any = None) -> Any:
 
 def _check_parts(label: str, values: Any, parts: Split) -> None:
     if not len(parts.test):
-        raise DataError("No record is left to report on: one person has too many of them, or there are too few.")
-    many = len(pd.unique(values))
-    if many <= MAX_CLASSES and len(pd.unique(values[parts.train])) < many:  # with more, the classifier says what to do
+        raise DataError("No record is left for testing: one person has too many of them, or there are too few.")
+    classes = len(pd.unique(values))
+    # With more classes, the classifier raises its own error.
+    if classes <= MAX_CLASSES and len(pd.unique(values[parts.train])) < classes:
         raise DataError(
-            f"A value of the label {label!r} has so few records that none is left to train on; leave them out, or take "
-            "another random_state."
+            f"A value of the label {label!r} has so few records that none is left to train on; remove these records, "
+            "or choose another random_state."
         )
 
 
-Fitted = tuple[str, int | None, Any, float]  # the kind of model, its most predictors, the model, seconds
+Fitted = tuple[str, int | None, Any, float]  # kind of model, max_predictors, model, seconds
 
 
 def _fit_classifiers(model: PrismClassifier, X: Any, y: Any, numbers: list[int]) -> list[Fitted]:
-    """The plain classifier, and for each number of predictors the other two."""
+    """Fit the plain classifier, and the other two for each number of predictors."""
     found = []
-    for kind, name, asked in (
+    for kind, name, counts in (
         (LinearSVM, SVM, numbers[:1]),
         (Parsimony, PARSIMONY, numbers),
         (PrismClassifier, PRISM, numbers),
     ):
         start = time.perf_counter()
-        fitted = kind(**clone(model).get_params(deep=False)).fit_path(X, y, asked)
+        fitted = kind(**clone(model).get_params(deep=False)).fit_path(X, y, counts)
         each = (time.perf_counter() - start) / max(1, len(fitted))
         found += [(name, None if name == SVM else one.max_predictors, one, each) for one in fitted]
     return sorted(found, key=lambda one: (one[1] is not None, one[1] or 0))
@@ -321,7 +321,7 @@ def _attacks(
     random_state: int,
     progress: bool,
 ) -> dict[tuple[str, ...], dict[str, SensitiveInferenceResult]]:
-    """The adversary on each set of predictors, once."""
+    """Run the adversary once on each set of predictors."""
     by_choice = {tuple(each.predictors_): each for _, _, each, _ in fitted}
     sensitive = _sensitive(model, frame)
     found = {}
@@ -341,7 +341,7 @@ def _attacks(
 
 
 def _sensitive(model: PrismClassifier, frame: Any) -> dict[str, tuple[Any, tuple[str, ...] | None]]:
-    """For each sensitive attribute, the value of every record as correlations are sought with it, and the critical."""
+    """Return each sensitive attribute's values, as the search for correlations codes them, and critical values."""
     schema = schema_of(model, frame)
     discovery = Discovery(
         frame,
@@ -352,8 +352,8 @@ def _sensitive(model: PrismClassifier, frame: Any) -> dict[str, tuple[Any, tuple
         groups=model.groups,
         bins=model.bins,
     )
-    found, critical = {}, discovery.critical
+    sensitive, critical = {}, discovery.critical
     for name, codes in discovery.sensitive_codes().items():
-        called = [*(critical[name] or ()), *(f"({i})" for i in range(int(codes.max()) + 1))]
-        found[name] = np.array(called, dtype=object)[codes], critical[name]
-    return found
+        labels = [*(critical[name] or ()), *(f"({i})" for i in range(int(codes.max()) + 1))]
+        sensitive[name] = np.array(labels, dtype=object)[codes], critical[name]
+    return sensitive

@@ -1,4 +1,4 @@
-"""All that speaks for and against a PriSM classifier: why each attribute, what it costs, what can still be inferred."""
+"""Evidence about a PriSM classifier: why it asks for each attribute, the cost, and what can still be inferred."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -32,22 +32,22 @@ from modicum.table.targets import label_values
 from modicum.table.values import plain
 from modicum.typing import Codes
 
-# What the answers that a PriSM classifier asks for leave at risk: who is alone, who can be linked, what is bounded.
+# Risks of the answers that a PriSM classifier asks for: who is alone, who can be linked, what is certified
 
 LINKED = 200  # people whose halves are joined at once
-_LEAST = FEW * FEW  # people from which shares are told
+_LEAST = FEW * FEW  # people needed to report percentages
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """The risks of the answers themselves, on test records.
+    """The risks of the answers, on test records.
 
     Attributes
     ----------
-    singling_out : who is alone with the answers, beside all attributes in full detail
-    linkability : halves of the answers joined (A7); None where fewer than two columns are asked, or people are few
-    certificate : what no adversary can exceed who sees the answers, for sensitive attributes that are one column; None
-        where there is none
+    singling_out : who is alone with the answers, compared with all attributes in full detail
+    linkability : linking the two halves of the answers (A7); None for fewer than two columns or too few people
+    certificate : an upper bound for every adversary that sees the answers; None unless each sensitive attribute is a
+        single column
     """
 
     singling_out: SinglingOutResult
@@ -58,13 +58,13 @@ class Exposure:
 def exposure(
     model: PrismClassifier, schema: Schema, train: Any, test: Any, confidence: float, random_state: int
 ) -> Exposure:
-    """Attack the answers: the attributes that are asked in full detail, all others not collected.
+    """Attack the answers: attributes that are asked in full detail, without all others.
 
     Parameters
     ----------
     model : fitted
     schema : kinds and roles of the columns
-    train, test : full records; a sensitive number is cut into bins on the first, all else is counted on the others
+    train, test : full records; `train` sets the bins of sensitive numbers, everything is counted on `test`
     confidence : of the certificate
     """
     asked = build_asked_generalization(model, schema, test)
@@ -74,7 +74,7 @@ def exposure(
 
 
 def build_asked_generalization(model: PrismClassifier, schema: Schema, frame: Any) -> Generalization:
-    """What is asked for as an artifact: predictors in full detail, nothing else."""
+    """Build the generalization that the model asks for: predictors in full detail, nothing else."""
     raw = raw_generalization(frame, schema)
     return reduce(Generalization.drop, (name for name in raw.names if name not in model.needed_columns_), raw)
 
@@ -82,7 +82,7 @@ def build_asked_generalization(model: PrismClassifier, schema: Schema, frame: An
 def _run_linkability(
     model: PrismClassifier, asked: Generalization, test: Any, people: int, random_state: int
 ) -> LinkResult | None:
-    """Every other column in one half, the rest in the other."""
+    """Link records with every other column in one half and the remaining columns in the other."""
     columns = model.needed_columns_
     if len(columns) < 2 or people < _LEAST:
         return None
@@ -99,11 +99,11 @@ def _certify_sensitive(
     return certify(asked, test, columns, confidence, known=train)
 
 
-# The records and settings that evidence on a PriSM classifier was made of, and what they are known by.
+# The records and settings behind the evidence, and their hashes
 
 
 def part_of(model: PrismClassifier, X: Any, y: Any) -> Part:
-    """Records with their labels, and whose each is where the model's schema says so."""
+    """Read records, their labels, and their persons if the model's schema has a person column."""
     frame = frame_of(model, X)
     if not len(frame):
         raise DataError("There are no records to learn from or to report on.")
@@ -111,29 +111,29 @@ def part_of(model: PrismClassifier, X: Any, y: Any) -> Part:
 
 
 def check_parts(model: PrismClassifier, train: Part, test: Part) -> None:
-    """Refuse test records that lack a column."""
+    """Fail if the test records lack a column."""
     schema_of(model, train.frame)
     absent = [name for name in train.frame.columns if name not in test.frame.columns]
     if absent:
-        raise DataError(f"The column {absent[0]!r} of the training records is not among the test records.")
+        raise DataError(f"The column {absent[0]!r} of the training records is not in the test records.")
 
 
 def check_same(given: PrismClassifier, trained: PrismClassifier) -> None:
-    """Refuse evidence on a fitted model from records that it was not trained on."""
+    """Fail if a fitted model was not trained on the given training records."""
     if not hasattr(given, "predictors_"):
         return
     same = given.predictors_ == trained.predictors_ and given.coef_.shape == trained.coef_.shape
     if not same or not np.allclose(given.coef_, trained.coef_, rtol=1e-4, atol=1e-6):
         raise DataError(
-            "The model is fitted, but training on X_train and y_train gives another one: give the records that it was "
-            "trained on, or a model that is not fitted."
+            "The model is fitted, but training on X_train and y_train gives a different model. Give the records that "
+            "trained it, or a model that is not fitted."
         )
 
 
 def prism_provenance(
     model: PrismClassifier, trained: PrismClassifier, train: Part, test: Part, schema: Schema, **settings: object
 ) -> EvidenceSources:
-    """Hashes of what went in and of the classifier, versions, and the settings."""
+    """Collect hashes of the inputs and the classifier, versions, and settings."""
     rule = [trained.predictors_, trained.columns_, trained.coef_.tolist(), trained.intercept_.tolist()]
     return {
         "hashes": {
@@ -148,7 +148,7 @@ def prism_provenance(
 
 
 def records_hash(part: Part) -> str:
-    """The SHA-256 of records and of their labels.
+    """Return the SHA-256 of records and their labels.
 
     Examples
     --------
@@ -166,29 +166,29 @@ def records_hash(part: Part) -> str:
 
 # The evidence
 
-MOST_SUBSETS = 5_000  # of the predictors that are measured again
+MOST_SUBSETS = 5_000  # most sets of predictors to measure again
 _QUICK = ("cramers_v", "bias_corrected", "pearson")
 
 
 @dataclass(frozen=True)
 class PrismEvidence(PlainResult):
-    """What a report on a PriSM classifier is made of.
+    """The contents of a report on a PriSM classifier.
 
     Attributes
     ----------
     cost : PrismCost
-        The classifier (`cost.prism`) beside a plain and a parsimonious one, and what adversaries guess from each.
+        The classifier (`cost.prism`), a plain and a parsimonious one, and what adversaries guess from each.
     attributes : every attribute with its reason, in the data's order
-    remeasured : how many sets of up to `max_size` predictors were measured once more, one by one, and found not to
-        reveal; None where they are too many, or the measure is slow or corrected for the number of tests
+    remeasured : number of sets of up to `max_size` predictors that were measured again and do not reveal; None if there
+        are too many sets, or if the measure is slow or corrected for the number of tests
     exposure : who is alone with the answers, who can be linked, and what is certified
     label : what is predicted
-    values : sensitive attribute of one column → its values, and how many training records have each
-    unit : "people", or "records" where one person has several
-    people : how many "train" and "test" people there are
-    labels, rarest : how many labels the test records have, and how many people have the rarest of them
+    values : single-column sensitive attribute → value → number of training records
+    unit : "people", or "records" if one person has several
+    people : number of people in "train" and "test"
+    labels, rarest : number of labels in the test records, and of people with the rarest label
     confidence : of the certificate
-    provenance : "hashes", "versions" and "settings": what it was made of
+    provenance : "hashes", "versions" and "settings" of the inputs
 
     Examples
     --------
@@ -205,7 +205,7 @@ class PrismEvidence(PlainResult):
     cost: PrismCost
     attributes: tuple[AttributeReason, ...]
     remeasured: int | None
-    exposure: Exposure = field(metadata=LEFT_OUT)  # its parts stand beside the other fields
+    exposure: Exposure = field(metadata=LEFT_OUT)  # its parts appear next to the other fields
     label: str
     values: dict[str, dict[str, int]]
     unit: str
@@ -216,7 +216,7 @@ class PrismEvidence(PlainResult):
     provenance: EvidenceSources
 
     def of(self, name: str) -> AttributeReason:
-        """One attribute with its reason."""
+        """Return one attribute with its reason."""
         for each in self.attributes:
             if each.name == name:
                 return each
@@ -239,30 +239,30 @@ def prism_evidence(
     random_state: int = 0,
     progress: bool = True,
 ) -> PrismEvidence:
-    """Why a PriSM classifier asks for each attribute, what that costs, and what an adversary can still infer.
+    """Measure why a PriSM classifier asks for each attribute, the cost, and what an adversary can still infer.
 
-    The classifier is trained on the training records, beside a plain support vector machine on all attributes and a
-    parsimonious one (see `prism_cost`). For every attribute the reason why it is asked for or left out is derived from
-    the revealing sets and the proof, after a second look that no such set is asked for whole; and training again with
-    it, without it or in place of another tells what that would change on the test records. Persons are those of the
-    model's schema.
+    The classifier is trained on the training records, together with a plain support vector machine on all attributes
+    and a parsimonious one (see `prism_cost`). The reason why an attribute is asked for or left out follows from the
+    revealing sets and the proof, after a second check that no complete revealing set is asked for. Training again with
+    the attribute, without it or with it in place of another measures the effect on the test records. Persons are those
+    of the model's schema.
 
     Parameters
     ----------
     model : PrismClassifier
-        Where it is fitted, it must have been on these training records.
-    X_train, y_train : the records to learn from, with the sensitive attribute among their columns, and the label
-    X_test, y_test : others, which trained nothing
+        A fitted model must have been fitted on these training records.
+    X_train, y_train : the records to learn from, including the sensitive attribute, and the label
+    X_test, y_test : other records, for testing only
     depth : "quick" or "full"
         With "full" adversaries guess the sensitive attribute, which takes longer than training.
     confidence : number between 0 and 1
-        Of the certificate.
+        Confidence of the certificate.
     n_jobs : int or None
-        How many of the adversaries' folds are worked on at once: None for one, -1 for as many as there are cores.
+        How many of the adversaries' folds to run at once: None for one, -1 for the number of cores.
     random_state : int
-        Of the adversaries and of resampling.
+        Seed of the adversaries and of resampling.
     progress : bool
-        Show a bar on a terminal.
+        Show a progress bar on a terminal.
 
     Examples
     --------
@@ -308,31 +308,31 @@ def prism_evidence(
 
 
 def _prepare_training(model: PrismClassifier, train: Part, label: str | None) -> PreparedTask:
-    """What the classifier was trained from, to train others."""
+    """Prepare the classifier's training data again, to train other choices."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="At most")  # it was said when the classifier was trained
+        warnings.filterwarnings("ignore", message="At most")  # training has warned already
         return clone(model)._prepare(train.frame.to_native(), pd.Series(train.values, name=label), None)
 
 
 def _remeasure_subsets(model: PrismClassifier, discovery: Discovery) -> int | None:
-    """Measure every set of up to `max_size` predictors by itself: none may reveal."""
-    names, found = model.predictors_, model.correlations_
-    sizes = range(1, min(found.max_size, len(names)) + 1)
-    many = sum(comb(len(names), size) for size in sizes)
-    if found.measure not in _QUICK or found.correction is not None or many > MOST_SUBSETS:
+    """Measure every set of up to `max_size` predictors again, and fail if one reveals; return how many there are."""
+    names, correlations = model.predictors_, model.correlations_
+    sizes = range(1, min(correlations.max_size, len(names)) + 1)
+    count = sum(comb(len(names), size) for size in sizes)
+    if correlations.measure not in _QUICK or correlations.correction is not None or count > MOST_SUBSETS:
         return None
-    for each in chain.from_iterable(combinations(names, size) for size in sizes):
-        told = discovery.assess(each)
-        if told.strength >= found.threshold and (told.p_value or 0.0) <= found.p_value:
-            raise ModicumError(f"The attributes asked for hold a set that reveals: {format_names(each)}.")
-    return many
+    for subset in chain.from_iterable(combinations(names, size) for size in sizes):
+        measured = discovery.assess(subset)
+        if measured.strength >= correlations.threshold and (measured.p_value or 0.0) <= correlations.p_value:
+            raise ModicumError(f"The attributes asked for include a revealing set: {format_names(subset)}.")
+    return count
 
 
 def _count_values(train: Part, name: str) -> dict[str, int]:
-    """How many records have each value of a column."""
+    """Count the records with each value of a column."""
     codes, words = texts(column(train.frame, name))
-    many = np.bincount(codes + 1, minlength=len(words) + 1)
-    return {str(word): int(n) for word, n in zip(("(missing)", *words), many, strict=True) if n}
+    counts = np.bincount(codes + 1, minlength=len(words) + 1)
+    return {str(word): int(n) for word, n in zip(("(missing)", *words), counts, strict=True) if n}
 
 
 def _unit(part: Part) -> str:
@@ -341,7 +341,7 @@ def _unit(part: Part) -> str:
 
 
 def _label_people(part: Part) -> Codes:
-    """How many people have each label."""
+    """Count the people with each label."""
     codes = np.unique(np.asarray(part.values), return_inverse=True)[1]
     units = np.arange(len(codes)) if part.units is None else part.units
     return np.bincount(np.unique(np.column_stack([codes, units]), axis=0)[:, 0])

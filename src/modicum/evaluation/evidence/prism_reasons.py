@@ -1,4 +1,4 @@
-"""Why each attribute is asked for or left out by PriSM, from the sets that reveal and the choice that was made."""
+"""Why PriSM asks for or leaves out each attribute, from the revealing sets and the choice made."""
 
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -18,23 +18,22 @@ from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.typing import Floats
 
-# What another choice of attributes would bring or cost a PriSM classifier: trained, and tried on test records.
+# The effect of another choice of attributes: trained, and tried on test records
 
-_NOTHING = 100 * TIE  # relative change of the objective that is rounding
+_NOTHING = 100 * TIE  # a smaller relative change of the objective is rounding
 
 
 @dataclass(frozen=True)
 class PrismAlternative(PlainResult):
-    """Another choice of attributes beside the one that was made.
+    """Another choice of attributes, compared with the choice made.
 
     Attributes
     ----------
-    predictors : what it asks for
-    objective : the change of what training minimizes, relative to that of the choice made; below 0 it predicts better
-        on the training records
+    predictors : the attributes that it asks for
+    objective : the relative change of the training objective; below 0 it predicts better on the training records
     error : the change of the error on the test records; below 0 it predicts better
-    interval : of that change, at 95%, from the same records under both choices
-    instead_of : the attribute that it does not ask for, where it takes one's place
+    interval : 95% interval of that change, from the same records under both choices
+    instead_of : the attribute that it replaces, if any
 
     Examples
     --------
@@ -51,21 +50,21 @@ class PrismAlternative(PlainResult):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether training comes to the same with it."""
+        """Whether training gives the same result with it."""
         return abs(self.objective) <= _NOTHING
 
 
 class PrismAlternatives:
-    """Other choices of attributes, each trained on the records of the choice that was made.
+    """Other choices of attributes, each trained on the records of the choice made.
 
-    The others stay as they are: they are not chosen anew. Where labels count the same (`class_weight="balanced"`), the
-    error is the mean of each label's own.
+    All other attributes stay the same; they are not chosen again. If all labels count the same
+    (`class_weight="balanced"`), the error is the mean of the labels' errors.
 
     Parameters
     ----------
     model : fitted
-    prepared : what it was trained from
-    test : records that trained nothing, with all columns
+    prepared : its training data
+    test : other records with all columns, for testing only
     random_state : of resampling
     """
 
@@ -81,15 +80,15 @@ class PrismAlternatives:
         self._base = self._wrong(model)
 
     def try_without(self, name: str) -> PrismAlternative:
-        """All that is asked for but this one."""
+        """Try the choice made without this attribute."""
         return self._try_predictors([each for each in self._model.predictors_ if each != name])
 
     def with_also(self, name: str) -> PrismAlternative:
-        """All that is asked for and this one, whether that reveals or not."""
+        """Try the choice made with this attribute added, even if that reveals."""
         return self._try_predictors([*self._model.predictors_, name])
 
     def in_place(self, name: str, completes: Iterable[Correlation]) -> PrismAlternative | None:
-        """The allowed choice with this one in place of another of the sets it completes that predicts best."""
+        """Try the best allowed choice in which this attribute replaces another member of a set it completes."""
         members = {each for one in completes for each in one.attributes} - {name}
         choices = {each: [one for one in self._model.predictors_ if one != each] + [name] for each in sorted(members)}
         allowed = {each: choice for each, choice in choices.items() if self._limits.allow(self._places(choice))}
@@ -126,7 +125,7 @@ class PrismAlternatives:
         return np.asarray(model.predict(self._test) != self._truth, dtype=np.float64)
 
     def _measure_change(self, differences: Floats) -> tuple[float, Interval]:
-        """The change of the error, from what changes of each record, with its interval."""
+        """Compute the change of the error and its interval from each record's change."""
         if self._labels is None:
             return float(differences.mean()), difference_interval(differences, self._units)
         interval = compute_balanced_interval(
@@ -136,7 +135,7 @@ class PrismAlternatives:
 
 
 def is_balanced(model: PrismClassifier) -> bool:
-    """Whether every label counts the same, however many records have it."""
+    """Whether every label counts the same, whatever its number of records."""
     return isinstance(model.class_weight, str) and model.class_weight == "balanced"
 
 
@@ -144,7 +143,7 @@ def is_balanced(model: PrismClassifier) -> bool:
 
 Status = Literal["asked", "left out", "sensitive", "not considered"]
 Reason = Literal["predicts", "sensitive", "alone", "together", "no use", "no place", "not settled", "one value", "role"]
-_ROLES = {"label": "the label", "person": "who a row is about", "identifier": "an identifier"}
+_ROLES = {"label": "the label", "person": "the person ID", "identifier": "an identifier"}
 
 
 @dataclass(frozen=True)
@@ -159,12 +158,12 @@ class AttributeReason(PlainResult):
         attributes that are asked); "no use"; "no place" (`max_predictors` are asked already); "not settled" (time ran
         out); "one value"; "role"
     why : the reason in a sentence
-    alone : how strongly it tells of the sensitive attribute by itself; None where it was not measured
-    sets : in how many of the smallest revealing sets it is
-    completes : the revealing sets that would be whole if it were asked as well, the strongest first
-    other : what not asking for it costs, or what asking for it as well would bring; None where that is not allowed at
-        all to be asked (the sensitive attribute, or what was not considered)
-    instead : where one of a set had to stay out: the best allowed choice that asks for this one in place of another
+    alone : its association with the sensitive attribute by itself; None if not measured
+    sets : number of minimal revealing sets that contain it
+    completes : the revealing sets that asking for it would complete, the strongest first
+    other : the effect of removing it if it is asked, else of adding it; None if it may never be asked (the sensitive
+        attribute, or one that was not considered)
+    instead : if one attribute of a set had to stay out: the best allowed choice with this one in place of another
 
     Examples
     --------
@@ -188,29 +187,29 @@ class AttributeReason(PlainResult):
 def reasons(
     model: PrismClassifier, prepared: PreparedTask, schema: Schema, tried: PrismAlternatives
 ) -> list[AttributeReason]:
-    """Every column's attribute with its reason, in the data's order.
+    """Give the reason for every attribute, in the data's order.
 
     Parameters
     ----------
     model : fitted
-    prepared : what it was trained from
+    prepared : its training data
     schema : the roles of the columns
-    tried : the same records, on which other choices can be trained
+    tried : trains other choices on the same records
     """
     check_promise(model.correlations_.sets, model.predictors_, prepared.task.discovery.sensitive)
     discovery = prepared.task.discovery
-    named = {each: name for name, columns in discovery.attributes.items() for each in columns}
-    named |= {each: name for name, columns in discovery.sensitive.items() for each in columns}
-    together: dict[str, list[str]] = {}
+    attribute_of = {each: name for name, columns in discovery.attributes.items() for each in columns}
+    attribute_of |= {each: name for name, columns in discovery.sensitive.items() for each in columns}
+    columns_of: dict[str, list[str]] = {}
     for each in tried.columns:
-        together.setdefault(named.get(each, each), []).append(each)
-    return [_reason(name, tuple(columns), model, prepared, schema, tried) for name, columns in together.items()]
+        columns_of.setdefault(attribute_of.get(each, each), []).append(each)
+    return [_reason(name, tuple(columns), model, prepared, schema, tried) for name, columns in columns_of.items()]
 
 
 def check_promise(
     sets: Sequence[Sequence[str]], predictors: Sequence[str], sensitive: dict[str, tuple[str, ...]]
 ) -> None:
-    """Look once more, by nothing but the names, that no revealing set is asked for whole.
+    """Check again, by names alone, that no complete revealing set is asked for.
 
     Examples
     --------
@@ -219,17 +218,17 @@ def check_promise(
     >>> check_promise([("a", "b")], ["a", "b"], {"ill": ("ill",)})
     Traceback (most recent call last):
     ...
-    modicum.errors.ModicumError: The attributes asked for hold a set that reveals: 'a' and 'b'.
+    modicum.errors.ModicumError: The attributes asked for include a revealing set: 'a' and 'b'.
     """
     asked = set(predictors)
-    whole = [each for each in sets if not set(each) - asked]
-    if whole:
+    complete = [each for each in sets if not set(each) - asked]
+    if complete:
         raise ModicumError(
-            f"The attributes asked for hold a set that reveals: {format_names(whole[0], len(whole[0]))}."
+            f"The attributes asked for include a revealing set: {format_names(complete[0], len(complete[0]))}."
         )
-    named = asked & {name for each, columns in sensitive.items() for name in (each, *columns)}
-    if named:
-        raise ModicumError(f"The sensitive attribute {sorted(named)[0]!r} is asked for.")
+    asked_sensitive = asked & {name for each, columns in sensitive.items() for name in (each, *columns)}
+    if asked_sensitive:
+        raise ModicumError(f"The sensitive attribute {sorted(asked_sensitive)[0]!r} is asked for.")
 
 
 def _reason(
@@ -247,25 +246,25 @@ def _reason(
         return AttributeReason(name, columns, "not considered", "role", _role(columns, schema))
     if name not in design.attributes:
         return AttributeReason(name, columns, "not considered", "one value", "All records have the same value.")
-    holding = [each for each in model.correlations_ if name in each.attributes]
+    containing = [each for each in model.correlations_ if name in each.attributes]
     alone, asked = discovery.assess([name]), name in model.predictors_
     if asked:
         other = tried.try_without(name)
-        why = _explain_choice(len(holding), other)
-        return AttributeReason(name, columns, "asked", "predicts", why, alone, len(holding), other=other)
-    whole = [each for each in holding if set(each.attributes) - {name} <= set(model.predictors_)]
-    completes = tuple(sorted(whole, key=lambda each: -each.strength))
+        why = _explain_choice(len(containing), other)
+        return AttributeReason(name, columns, "asked", "predicts", why, alone, len(containing), other=other)
+    completed = [each for each in containing if set(each.attributes) - {name} <= set(model.predictors_)]
+    completes = tuple(sorted(completed, key=lambda each: -each.strength))
     other = tried.with_also(name)
     reason = _find_reason(name, model, completes, other)
     instead = tried.in_place(name, completes) if reason == "together" else None
     why = _why_left_out(reason, model, completes, other, instead)
-    return AttributeReason(name, columns, "left out", reason, why, alone, len(holding), completes, other, instead)
+    return AttributeReason(name, columns, "left out", reason, why, alone, len(containing), completes, other, instead)
 
 
 def _find_reason(
     name: str, model: PrismClassifier, completes: Sequence[Correlation], other: PrismAlternative
 ) -> Reason:
-    """Why it is out: what forbids it, unless it would be of no use anyway."""
+    """Find why an attribute is left out: no use comes before a forbidden combination."""
     if (name,) in [each.attributes for each in completes]:
         return "alone"
     if other.is_nothing:
@@ -279,21 +278,21 @@ def _find_reason(
 
 def _role(columns: Sequence[str], schema: Schema) -> str:
     roles = {role for each in columns if each in schema for role in schema[each].roles}
-    told = [words for role, words in _ROLES.items() if role in roles]
-    if told:
-        return f"It is {told[0]}, which no prediction may use."
-    return "The schema says that it is not to be used: it is forbidden, or sensitive too."
+    words = [text for role, text in _ROLES.items() if role in roles]
+    if words:
+        return f"It is {words[0]}, which no prediction may use."
+    return "The schema marks it as forbidden or sensitive, so it is not used."
 
 
 def _explain_choice(sets: int, without: PrismAlternative) -> str:
-    """It was chosen because the objective is worse without it; where that is mere rounding, so it is said."""
+    """Explain why an attribute is asked for: the objective is worse without it, or equal up to rounding."""
     helps = "It helps the prediction on the training records"
     if without.objective <= 0 or without.is_nothing:
-        helps = "It was chosen, though training comes to the same without it"
+        helps = "It was chosen, although training gives the same result without it"
     if not sets:
-        return f"{helps}, and is in no set that reveals."
-    many = "1 set that reveals" if sets == 1 else f"{sets:,} sets that reveal"
-    return f"{helps}. It is in {many}, but another attribute of each is not asked for."
+        return f"{helps}, and it is in no revealing set."
+    revealing = "1 revealing set" if sets == 1 else f"{sets:,} revealing sets"
+    return f"{helps}. It is in {revealing}, but another attribute of each is not asked for."
 
 
 def _why_left_out(
@@ -312,41 +311,40 @@ def _why_left_out(
             return _why_no_use(completes, other)
         case "no place":
             many = "one attribute" if model.max_predictors == 1 else f"{model.max_predictors} attributes"
-            return f"At most {many} may be asked for, and the best choice of these does without it{_proven(model)}."
+            return f"At most {many} may be asked for, and the best choice leaves this one out{_proven(model)}."
         case _:
-            return "Time ran out before it was settled whether the prediction needs it."
+            return "The search ended before it was clear whether the prediction needs it."
 
 
 def _why_together(model: PrismClassifier, completes: Sequence[Correlation], instead: PrismAlternative | None) -> str:
     first = completes[0]
     others = [name for name in first.attributes if name in model.predictors_]
-    named, others_too = format_names(others, len(others)), len(completes) - 1
-    sets = "set" if others_too == 1 else "sets"
-    more = f" (and it completes {others_too:,} more such {sets})" if others_too else ""
+    names, further = format_names(others, len(others)), len(completes) - 1
+    more = f" (and it completes {further:,} more such {'set' if further == 1 else 'sets'})" if further else ""
     least = (
         f"leaving this one out costs the prediction least{_proven(model)}"
         if model.optimality_gap_ <= model.tol and (instead is None or instead.objective >= -model.tol)
-        else "time ran out before it was settled which of them is needed least"
+        else "the search ended before it was clear which of them is needed least"
     )
     return (
-        f"Together with {named} it reveals {first.sensitive!r}: {_strength(first, model)}{more}. One of them "
+        f"Together with {names} it reveals {first.sensitive!r}: {_strength(first, model)}{more}. One of them "
         f"had to stay out, and {least}."
     )
 
 
 def _why_no_use(completes: Sequence[Correlation], other: PrismAlternative) -> str:
-    lower = f"it would lower the objective by {-other.objective:.2g} of it"
-    nothing = "it would change nothing" if other.is_nothing else lower
+    lower = f"it would lower the objective by {-other.objective:.2g} of its value"
+    change = "it would change nothing" if other.is_nothing else lower
     sets = "set" if len(completes) == 1 else "sets"
     also = f" It would also complete {len(completes):,} revealing {sets}." if completes else ""
-    return f"Not needed: beside the attributes that are asked for, {nothing}.{also}"
+    return f"Not needed: together with the attributes that are asked for, {change}.{also}"
 
 
 def _strength(found: Correlation, model: PrismClassifier) -> str:
-    """How strong, against what, in words."""
+    """Describe the strength, the threshold and the strength by chance."""
     chance = "" if found.by_chance is None else f", and chance alone would give {found.by_chance:.3f}"
-    told = f"strength {found.strength:.3f}, where {model.threshold:g} or more reveals{chance}"
-    return f"the data's owner says so (measured: {told})" if found.encoding == "given" else told
+    strength = f"strength {found.strength:.3f}, where {model.threshold:g} or more reveals{chance}"
+    return f"the data's owner says so (measured: {strength})" if found.encoding == "given" else strength
 
 
 def _proven(model: PrismClassifier) -> str:

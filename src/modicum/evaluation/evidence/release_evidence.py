@@ -1,4 +1,4 @@
-"""Evidence of a k-anonymous release: what was promised, what is measured, what is lost, and what could still leak."""
+"""Evidence about a k-anonymous release: its promise, its measurements, what is lost, and what could still leak."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -46,19 +46,19 @@ from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.table.values import plain
 from modicum.typing import Codes
 
-# A k-anonymous release beside the records that it was made of.
+# A k-anonymous release with its original records
 
 QUASI, ALL = "quasi-identifiers", "every published column"
 
 
 @dataclass(frozen=True)
 class ReleaseWork(ReleasedRecords):
-    """A release beside its records.
+    """A k-anonymous release with its original records.
 
     Attributes
     ----------
-    raw, y, rows, persons, random_state : as of any release
-    owner : the anonymizer that made the release, where it was given
+    raw, y, rows, persons, random_state : as for `ReleasedRecords`
+    owner : the anonymizer that made the release, if given
     release, frame : the release and its table
     schema : kinds and roles
     """
@@ -70,7 +70,7 @@ class ReleaseWork(ReleasedRecords):
 
     @classmethod
     def of(cls, given: Any, X: Any, y: Any, schema: Schema | None, random_state: int) -> "ReleaseWork":
-        """Tie a release to its records; what does not belong together is refused."""
+        """Link a release to its original records; fail if they do not belong together."""
         check_number_is(random_state, "random_state", "evidence", 0)
         release = _release(given)
         raw, frame = as_frame(X), as_frame(release.frame)
@@ -83,62 +83,61 @@ class ReleaseWork(ReleasedRecords):
 
     @property
     def label(self) -> str:
-        """What is predicted; a label without a name is not taken for a column that is called "y"."""
+        """The label's name; a label without a name is "y", or "the label" if a column is called "y"."""
         named = getattr(self.y, "name", None)
         return str(named or ("the label" if "y" in self.raw.columns else "y"))
 
     @property
     def label_column(self) -> str | None:
-        """The label among the columns of the records."""
+        """The label's name, if it is a column of the records."""
         return self.label if self.y is not None and self.label in self.raw.columns else None
 
     @property
     def people(self) -> int:
-        """How many people the full records are of."""
+        """The number of people in the full records."""
         return len(self.raw) if self.persons is None else int(self.persons.max()) + 1
 
     @property
     def features(self) -> Schema:
-        """The schema of what a model learns from; the person column is kept, though no feature."""
+        """The schema of the columns for a model: the features and the person column."""
         kept = [n for n in self.schema.features if n in self.frame.columns and n != self.label_column]
         person = [self.schema.person] if self.persons is not None and self.schema.person else []
         return self.schema.select([*kept, *person])
 
     def crowds(self, population: int | None) -> dict[str, dict[str, Crowd]]:
-        """Who is alike by the quasi-identifiers, and by all that is published: in the release, and before it."""
+        """Count who shares the quasi-identifiers, and who shares every published column, in the release and before."""
         released, raw = self._with_label(self.frame, self.rows), self._with_label(self.raw, np.arange(len(self.raw)))
-        seen = {QUASI: list(self.release.quasi_identifiers), ALL: list(released.columns)}
-        found = {}
-        for key, names in seen.items():
-            many = population if key == QUASI else None
-            found[key] = {
+        columns = {QUASI: list(self.release.quasi_identifiers), ALL: list(released.columns)}
+        return {
+            key: {
                 "release": crowd(released, names, self.released_persons),
-                "raw": crowd(raw, names, self.persons, many, self.random_state),
+                "raw": crowd(raw, names, self.persons, population if key == QUASI else None, self.random_state),
             }
-        return found
+            for key, names in columns.items()
+        }
 
     def _with_label(self, frame: nw.DataFrame[Any], rows: Codes) -> nw.DataFrame[Any]:
-        """Records with their label as one more column: it is published beside them."""
+        """Add the label as a column, because it is published with the records."""
         if self.y is None or self.label in frame.columns:
             return frame
         values = label_values(self.y)[rows].tolist()
         return frame.with_columns(nw.new_series(self.label, values, backend=frame.implementation))
 
     def sensitive(self, given: Any) -> list[str]:
-        """What is to be guessed, the label where nothing else is named."""
-        named = [given] if isinstance(given, str) else as_names(given)
-        if named is None:
+        """Return the attributes to guess: those given, else the sensitive ones, else the label."""
+        names = [given] if isinstance(given, str) else as_names(given)
+        if names is None:
             own = self.schema.with_role("sensitive") or ([self.release.sensitive] if self.release.sensitive else [])
-            named = list(own) or ([self.label] if self.y is not None else [])
-        for name in named:
+            names = list(own) or ([self.label] if self.y is not None else [])
+        for name in names:
             if name in self.release.quasi_identifiers:
                 raise ParameterError(f"The 'sensitive' parameter names {name!r}, which is a quasi-identifier.")
             if name not in self.raw.columns and not (self.y is not None and name == self.label):
                 raise DataError(f"The column {name!r}, which the 'sensitive' parameter names, is not in X.")
-        return list(dict.fromkeys(named))
+        return list(dict.fromkeys(names))
 
     def measure_inference(self, name: str) -> GroupInference | None:
-        """How well one attribute is guessed from a person's group; None where all have the same value."""
+        """Measure how well one attribute is guessed from a person's group; None if all have the same value."""
         if name in self.raw.columns:
             column(self.raw, name)
             values = value_targets(self.raw, name, self.schema[name] if name in self.schema.names else None)
@@ -147,8 +146,8 @@ class ReleaseWork(ReleasedRecords):
             values = value_targets(native.to_frame().to_native(), name)
         if values[1] < 2:
             return None
-        own = (values[0][self.rows], *values[1:])
-        return group_inference(name, self.frame, self.released_raw, list(self.release.quasi_identifiers), own)
+        released = (values[0][self.rows], *values[1:])
+        return group_inference(name, self.frame, self.released_raw, list(self.release.quasi_identifiers), released)
 
 
 def _release(given: Any) -> Release:
@@ -158,7 +157,7 @@ def _release(given: Any) -> Release:
         got = f"{type(given).__name__}, which is not fitted" if is_anonymizer else type(given).__name__
         raise ParameterError(f"Evidence about a release needs a fitted anonymizer or its release. Got {got} instead.")
     if release.classes is None:
-        raise DataError("This release was written by an engine; its evidence is measured in memory.")
+        raise DataError("This release was written by an engine; evidence needs a release made in memory.")
     return release
 
 
@@ -169,54 +168,54 @@ def _check_records(release: Release, raw: nw.DataFrame[Any], rows: Codes) -> Non
     if len(rows) != release.rows or len(raw) != release.rows + release.suppressed:
         raise DataError(
             f"X has {len(raw):,} records, but the release was made of {release.rows + release.suppressed:,}"
-            + ("; give the anonymizer, which knows which were left out." if release.suppressed else ".")
+            + (". Give the anonymizer, which knows the records left out." if release.suppressed else ".")
         )
 
 
-# What a model can learn from, to test a release by: the release itself, or one made alike of part of the records.
+# The records that a model learns from to test a release: the release itself, or a trial release of part of the records
 
 
 def learn_from_release(
     work: ReleaseWork, depth: Depth, X_test: Any, y_test: Any, estimator: Any, by: Any, label_bins: int | None
 ) -> tuple[Learned | None, dict[str, str]]:
-    """Train and test, where that is asked for and there is something to predict; else why not."""
+    """Train and test models if possible; otherwise return the reason why not."""
     if depth == "quick":
         return None, {"utility": NO_MODEL}
     if (X_test is None) != (y_test is None):
         raise ParameterError("Give both 'X_test' and 'y_test', or neither.")
-    why = _why_not(work, X_test, label_bins)
+    why = _explain_no_model(work, X_test, label_bins)
     if why is not None:
         return None, {"utility": why}
     try:
-        lesson = _trial(work) if X_test is None else _build_test_lesson(work, as_frame(X_test), y_test)
+        lesson = _build_trial_lesson(work) if X_test is None else _build_test_lesson(work, as_frame(X_test), y_test)
     except NoTrialError as error:
         return None, {"utility": str(error)}
     return train_and_compare(lesson, estimator, by, label_bins, work.random_state), {}
 
 
-def _why_not(work: ReleaseWork, X_test: Any, label_bins: int | None) -> str | None:
+def _explain_no_model(work: ReleaseWork, X_test: Any, label_bins: int | None) -> str | None:
     if work.y is None:
         return "No label was given, so no model was trained."
     values = label_values(work.y)
     if len(pd.unique(values)) < 2:
         return "The label has only one value, so there is nothing to predict."
     if values.dtype.kind in "iuf" and len(np.unique(values)) > MAX_CLASSES and label_bins is None:
-        return "The label is a number; with 'label_bins' its ranges are predicted."
+        return "The label is a number; set 'label_bins' to predict its ranges."
     if work.owner is None and (X_test is None or work.release.output == "ranges"):
-        return "Only the release was given; a model needs the anonymizer that made it."
+        return "Only the release was given; training a model needs the anonymizer that made it."
     return None
 
 
 def _build_test_lesson(work: ReleaseWork, test: nw.DataFrame[Any], y_test: Any) -> Lesson:
-    """The release itself to learn from, and other records to test on."""
+    """Learn from the release itself, and test on other records."""
     frame = work.frame
     if work.release.output == "ranges":
         frame, _ = _remake_release(work.owner, work.raw.to_native(), work.y)
     return _lesson(work, frame, work.raw, label_values(work.y), work.rows, test, y_test)
 
 
-def _trial(work: ReleaseWork) -> Lesson:
-    """A release of 70% of the records to learn from, and the others to test on."""
+def _build_trial_lesson(work: ReleaseWork) -> Lesson:
+    """Learn from a release of 70% of the records, and test on the others."""
     values = label_values(work.y)
     train, test = hold_out(values, work.persons, work.random_state)
     raw = work.raw[train.tolist()]
@@ -243,7 +242,7 @@ def _lesson(
 
 
 def _remake_release(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Codes]:
-    """A release of these records by the same settings, as values to learn from; and which records it has."""
+    """Release these records with the same settings, as values to learn from; also return the rows it contains."""
     again = clone(owner).set_params(output="values")
     with making_trial():
         if hasattr(owner, "sample_indices_"):
@@ -258,24 +257,24 @@ def _remake_release(owner: Any, X: Any, y: Any) -> tuple[nw.DataFrame[Any], Code
 
 @dataclass(frozen=True)
 class ReleaseEvidence(PlainResult):
-    """What is known of a k-anonymous release.
+    """Measurements of a k-anonymous release.
 
     Attributes
     ----------
-    release : what was released, with what was asked for
-    measured : k, ℓ, t and groups, counted anew on the release
+    release : the release, with the requested k, ℓ and t
+    measured : k, ℓ, t and groups, counted again on the release
     attributes : for each column its role, how it was published and what it lost
-    crowds : what an adversary knows → ("release" and "raw" → `Crowd`): who stands alone, who is linked
+    crowds : the columns that an adversary knows → "release" and "raw" → `Crowd`: who is alone, who can be linked
     inference : for each attribute, how well it is guessed from a person's group
-    utility : a model trained on the release beside one trained on raw records; `minimized` there is the release
-    membership : "release" and "raw" → what each model tells of who it was trained on
-    held_out : whether utility and membership were measured on a release of 70% of the records, made alike
-    skipped : what could not be measured → why
-    label : what is predicted, where a label was given
-    records : how many records there were before any was left out
-    people : how many people these are
-    tested : how many people the models were tested on; 0 without models
-    persons : the column that says whose a record is
+    utility : a model trained on the release (`minimized`) compared with one trained on raw records
+    membership : "release" and "raw" → what each model reveals about who was in its training data
+    held_out : whether utility and membership were measured on a release of 70% of the records with the same settings
+    skipped : measurement that was not possible → why
+    label : what is predicted, if a label was given
+    records : number of records, including those left out
+    people : number of people in these records
+    tested : number of people that the models were tested on; 0 without models
+    persons : the person column
     provenance : hashes, versions and settings
 
     Examples
@@ -323,26 +322,26 @@ def release_evidence(
 ) -> ReleaseEvidence:
     """Measure a k-anonymous release: its promise, what it lost, and what could still leak.
 
-    k, ℓ, t, information loss, and who stands out or is linked are counted on the release itself. How well a model
-    learns from it is tested on records that had no part in it: `X_test`, or where none are given 30% of X, with a
-    second release made of the other 70% by the same settings.
+    k, ℓ, t, information loss, and who stands out or can be linked are counted on the release itself. How well a model
+    learns from it is tested on records outside it: `X_test`, or by default 30% of X, with a second release of the
+    other 70%, made with the same settings.
 
     Parameters
     ----------
     anonymizer : fitted anonymizer, or Release
-        What `fit`, `fit_transform` or `fit_resample` were called of; or a release of all records of X in their order.
+        A release alone must contain all records of X in the same order.
     X, y : the full records that were released, and their label
-    X_test, y_test : full records that were not, optional
+    X_test, y_test : full records that were not released, optional
     depth : "quick" or "full"
         With "quick" no model is trained.
     sensitive : names, optional
-        What an adversary wants to know; the release's sensitive attribute by default, else the label.
+        What an adversary wants to know; by default the release's sensitive attribute, else the label.
     estimator : as for `utility`
-    by : as for `utility`; of the test records
+    by : as for `utility`; groups of the test records
     label_bins : int, optional
-        Cut a numeric label into ranges.
+        Number of ranges for a numeric label.
     population : int, optional
-        How many people the records were drawn from; then it is estimated how many of these stand alone.
+        Number of people from whom the records were drawn, to estimate how many of them stand alone.
     schema : Schema, optional
         Kinds and roles; by default the anonymizer's.
     random_state : int
@@ -364,7 +363,7 @@ def release_evidence(
         check_population(population, work.people)
     inferred = {name: work.measure_inference(name) for name in work.sensitive(sensitive)}
     learned, skipped = learn_from_release(work, depth, X_test, y_test, estimator, by, label_bins)
-    told, unasked = _membership(learned, work)
+    membership, unattacked = _measure_membership(learned, work)
     return ReleaseEvidence(
         release=work.release,
         measured=measure_release(work.release, work.frame, work.schema, work.released_persons),
@@ -372,9 +371,9 @@ def release_evidence(
         crowds=work.crowds(population),
         inference=tuple(each for each in inferred.values() if each is not None),
         utility=None if learned is None else learned.utility,
-        membership=told,
+        membership=membership,
         held_out=learned is not None and X_test is None,
-        skipped={**skipped, **unasked, **_explain_no_inference(inferred)},
+        skipped={**skipped, **unattacked, **_explain_no_inference(inferred)},
         label=None if work.y is None else work.label,
         records=len(work.raw),
         people=work.people,
@@ -385,23 +384,23 @@ def release_evidence(
 
 
 def _explain_no_inference(inferred: dict[str, GroupInference | None]) -> dict[str, str]:
-    """Why something is not guessed."""
+    """Explain which attributes are not guessed."""
     if not inferred:
-        return {"inference": "No sensitive attribute is named and there is no label, so there is nothing to infer."}
+        return {"inference": "There is no sensitive attribute and no label, so there is nothing to infer."}
     same = [repr(name) for name, each in inferred.items() if each is None]
-    return {"inference": f"All records have the same value of {', '.join(same)}: nothing to guess."} if same else {}
+    return {"inference": f"All records have the same value of {', '.join(same)}; nothing to guess."} if same else {}
 
 
-def _membership(
+def _measure_membership(
     learned: Learned | None, work: ReleaseWork
 ) -> tuple[dict[str, MembershipResult] | None, dict[str, str]]:
     if learned is None:
-        return None, {"membership": "No model was trained, so there is none to ask."}
+        return None, {"membership": "No model was trained, so none can be attacked."}
     try:
-        told = attack_membership(learned, work.random_state)
+        results = attack_membership(learned, work.random_state)
     except DataError as error:
         return None, {"membership": str(error)}
-    return {"release": told["minimized"], "raw": told["raw"]}, {}
+    return {"release": results["minimized"], "raw": results["raw"]}, {}
 
 
 def _provenance(

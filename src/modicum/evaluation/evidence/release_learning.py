@@ -1,6 +1,6 @@
-"""Released records beside the raw ones: what a model that learns from them loses, and what it tells of whom it saw.
+"""Compare models trained on released and on raw records: what prediction loses, and whose membership they reveal.
 
-An anatomized release is tied to its records and tried on part of them in the same way.
+Anatomized releases share how a release is linked to its records and tried on part of them.
 """
 
 import warnings
@@ -23,18 +23,18 @@ from modicum.table.splits import TEST, split_rows
 from modicum.table.targets import Labels, label_values
 from modicum.typing import Codes, Floats
 
-# A release beside the records that it was made of, and one made alike of part of them
+# A release with its original records, and a trial release of part of them
 
 
 @dataclass(frozen=True)
 class ReleasedRecords:
-    """A release beside its records.
+    """A release with its original records.
 
     Attributes
     ----------
     raw, y : the full records and their label
-    rows : which full record each released one is
-    persons : whose each full record is, where a column says so
+    rows : the row in `raw` of each released record
+    persons : each full record's person, if there is a person column
     random_state : the seed of the evidence, not that of the groups
     """
 
@@ -46,17 +46,17 @@ class ReleasedRecords:
 
     @property
     def released_raw(self) -> nw.DataFrame[Any]:
-        """The full records of those who were released, in the release's order."""
+        """The full records of the released people, in the release's order."""
         return self.raw[self.rows.tolist()]
 
     @property
     def released_persons(self) -> Codes | None:
-        """Whose each released record is."""
+        """Each released record's person."""
         return None if self.persons is None else np.unique(self.persons[self.rows], return_inverse=True)[1]
 
 
 def find_label(y: Any, raw: nw.DataFrame[Any], label: str | None) -> Any:
-    """The label of the full records: as it is given, or the column of that name; one without a value is refused."""
+    """Return the label of the full records: as given, or the column with its name; missing labels raise an error."""
     if y is None and label is not None and label in raw.columns:
         y = raw[label].to_native()
     if y is not None:
@@ -66,30 +66,30 @@ def find_label(y: Any, raw: nw.DataFrame[Any], label: str | None) -> Any:
 
 @contextmanager
 def making_trial() -> Iterator[None]:
-    """Make a release that nobody sees, to test with; where it cannot be made, there is no trial."""
+    """Raise `NoTrialError` if a release for testing cannot be made; silence its privacy warnings."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # it is not published
+        warnings.simplefilter("ignore", PrivacyWarning)  # the trial is never published
         try:
             yield
         except ModicumError as error:
-            raise NoTrialError(f"A release of part of the records, to test with, cannot be made: {error}") from None
+            raise NoTrialError(f"A release of part of the records, for testing, cannot be made: {error}") from None
 
 
 # What a model learns from a release
 
-QUICK = 4_000  # records of a side that membership inference looks at
+QUICK = 4_000  # records of each side for membership inference
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Records to learn from, released and raw, and records to be tested on.
+    """Released and raw records to learn from, and records to test on.
 
     Attributes
     ----------
-    released, raw : records that stand for the same people, and their labels
-    rows : which raw record each released one is; those left out have no part in the release
-    test : full records that nothing was learned from
-    schema : their kinds and roles; the label is none of the features
+    released, raw : records of the same people and their labels; `raw` also has the people who were left out
+    rows : the row in `raw` of each released record
+    test : full records that are used only for testing
+    schema : kinds and roles of the columns; the label is not a feature
     label : what is predicted
     """
 
@@ -105,14 +105,14 @@ class Lesson:
 
     @property
     def tested(self) -> int:
-        """How many people the test records are of."""
-        whose = person_codes(self.schema, self.test)
-        return len(self.test) if whose is None else int(whose.max()) + 1
+        """The number of people in the test records."""
+        persons = person_codes(self.schema, self.test)
+        return len(self.test) if persons is None else int(persons.max()) + 1
 
 
 @dataclass(frozen=True)
 class Learned:
-    """Both models, what they learned from, and what the test shows of them."""
+    """Both models, their data and their test results."""
 
     lesson: Lesson
     utility: Utility
@@ -121,7 +121,7 @@ class Learned:
 
 
 class Answering:
-    """A model whose classes are numbers, as attacks on models ask it."""
+    """A model with numbered classes, in the form that attacks on models need."""
 
     def __init__(self, model: BucketModel, classes: int) -> None:
         self.model = model
@@ -132,31 +132,31 @@ class Answering:
 
 
 class NoTrialError(DataError):
-    """The second release, by which prediction is tested, cannot be made; all else can still be measured."""
+    """The second release, needed to test prediction, cannot be made; everything else can still be measured."""
 
 
 def hold_out(y: Any, persons: Any, random_state: int) -> tuple[Codes, Codes]:
-    """Rows to learn from and rows to test on, 70 to 30, a person's rows together."""
+    """Split rows into 70% to learn from and 30% to test on, keeping each person's rows together."""
     try:
         parts = split_rows(y, persons=persons, validation=0.0, test=TEST, random_state=random_state)
     except DataError as error:
-        raise NoTrialError(f"No records can be held out to test with: {error}") from None
+        raise NoTrialError(f"No records can be held out for testing: {error}") from None
     train = np.sort(np.concatenate([parts.train, parts.validation]))
     if not len(parts.test) or len(pd.unique(y[train])) < 2:
-        raise NoTrialError("There are too few records to hold some of them out for a test.")
+        raise NoTrialError("There are too few records to hold some out for testing.")
     return train, parts.test
 
 
 def train_and_compare(lesson: Lesson, estimator: Any, by: Any, label_bins: int | None, random_state: int) -> Learned:
-    """Train on both kinds of records, and compare on the test records."""
+    """Train on released and on raw records, and compare on the test records."""
     if not len(lesson.test):
         raise DataError("The test data has no rows.")
     labels = Labels.fit(lesson.raw_label, label_bins, name=lesson.label)
-    own, raw = (labels.encode(label_values(y)) for y in (lesson.released_label, lesson.raw_label))
+    released, raw = (labels.encode(label_values(y)) for y in (lesson.released_label, lesson.raw_label))
     truth, classes = labels.encode(label_values(lesson.test_label, len(lesson.test))), len(labels)
     g = raw_generalization(lesson.raw, lesson.schema)
     fitted = {
-        "minimized": model_on(g, estimator, classes, random_state).fit(lesson.released, own),
+        "minimized": model_on(g, estimator, classes, random_state).fit(lesson.released, released),
         "raw": model_on(g, estimator, classes, random_state).fit(lesson.raw, raw),
     }
     chances = {name: model.predict_proba(lesson.test) for name, model in fitted.items()}
@@ -166,33 +166,34 @@ def train_and_compare(lesson: Lesson, estimator: Any, by: Any, label_bins: int |
         truth,
         persons=person_codes(lesson.schema, lesson.test),
         groups=None if by is None else group_names(by, lesson.test, lesson.schema),
-        trained_on=len(own),
+        trained_on=len(released),
         estimator=estimator,
         random_state=random_state,
     )
     return Learned(lesson, utility, {name: Answering(model, classes) for name, model in fitted.items()}, labels)
 
 
-def attack_membership(found: Learned, random_state: int) -> dict[str, MembershipResult]:
-    """Whether each model tells whose raw records it, or what was released of them, was trained on.
+def attack_membership(learned: Learned, random_state: int) -> dict[str, MembershipResult]:
+    """Attack both models: infer whose raw records were in the training data, directly or through the release.
 
-    Members are those whose records were released: whoever was left out taught the model on the release nothing.
+    Members are the people whose records were released, because the model on the release learned nothing from others.
     """
-    lesson, random = found.lesson, np.random.default_rng(random_state)
+    lesson, random = learned.lesson, np.random.default_rng(random_state)
     members = lesson.raw[lesson.rows.tolist()], label_values(lesson.raw_label)[lesson.rows]
-    given = [(frame, found.labels.encode(label_values(y))) for frame, y in (members, (lesson.test, lesson.test_label))]
-    there = [random.permutation(np.flatnonzero(codes >= 0)) for _, codes in given]
-    many = min(QUICK, *map(len, there))  # of either side, so that half of the attacked are members
+    others = lesson.test, lesson.test_label
+    both = [(frame, learned.labels.encode(label_values(y))) for frame, y in (members, others)]
+    shuffled = [random.permutation(np.flatnonzero(codes >= 0)) for _, codes in both]
+    size = min(QUICK, *map(len, shuffled))  # the same for both sides, so that half of the people are members
     sides, persons = [], []
-    for (frame, codes), drawn in zip(given, there, strict=True):
-        rows = np.sort(drawn[:many])
+    for (frame, codes), drawn in zip(both, shuffled, strict=True):
+        rows = np.sort(drawn[:size])
         sides.append((frame[rows.tolist()].to_native(), codes[rows]))
-        whose = person_codes(lesson.schema, frame)
-        persons.append(None if whose is None else [f"{len(sides)} {each}" for each in whose[rows].tolist()])
+        people = person_codes(lesson.schema, frame)
+        persons.append(None if people is None else [f"{len(sides)} {each}" for each in people[rows].tolist()])
     attack = MembershipInference("strongest", random_state=random_state)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OverlapWarning)  # counted in the result, which the report tells
+        warnings.simplefilter("ignore", OverlapWarning)  # the result counts it, and the report states it
         return {
             name: attack.run(model, sides[0], sides[1], persons=None if persons[0] is None else tuple(persons))
-            for name, model in found.models.items()
+            for name, model in learned.models.items()
         }

@@ -1,4 +1,4 @@
-"""A release counted anew, by measures that know nothing of how it was made."""
+"""A release counted again, by measures that do not depend on how it was made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ from modicum.typing import Codes
 
 Published = Literal["unchanged", "generalized", "the same for all", "left out"]
 
-_WHO = "\0who"  # no name that data has
+_WHO = "\0who"  # a column name that does not occur in data
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a release has.
+    """The measured k, ℓ and t of a release.
 
     Attributes
     ----------
     k : people in the smallest group
     distinct_l : the fewest different sensitive values in a group
-    l : diversity of the kind that was asked for
-    t : the largest distance of a group's sensitive values from everybody's, with `distance`
-    sensitive : the attribute that ℓ and t speak of
-    kept : whether what was asked for is there
+    l : diversity of the requested kind
+    t : the largest distance between a group's sensitive values and everybody's, by `distance`
+    sensitive : the attribute of ℓ and t
+    kept : whether the release meets the request
     """
 
     k: int
@@ -48,14 +48,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class PublishedAttribute:
-    """One column: what it is, how it was published, and what it lost.
+    """One column: its role, how it was published, and what it lost.
 
     Attributes
     ----------
     role : "quasi-identifier", "sensitive", "label", "identifier", "person" or "other"
     published : "unchanged", "generalized", "the same for all" or "left out"
     ncp : its information loss, from 0 (full detail) to 1 (nothing)
-    values_before, values_after : how many different values, missing not counted
+    values_before, values_after : number of different values, without missing ones
     """
 
     name: str
@@ -88,7 +88,7 @@ def measure_release(release: Release, frame: nw.DataFrame[Any], schema: Schema, 
 def _closeness(
     frame: nw.DataFrame[Any], names: list[str], schema: Schema, sensitive: str, asked: Any
 ) -> tuple[str, float]:
-    """t by the distance that was asked for, else by that of equally distant values."""
+    """Compute t by the requested distance, by default with equal distances between values."""
     attribute = schema[sensitive]
     distance: Distance = asked or "equal"
     order = attribute.domain if distance == "ordered" and attribute.kind == "ordered" else None
@@ -100,23 +100,24 @@ def _closeness(
 def describe_attributes(
     release: Release, raw: nw.DataFrame[Any], frame: nw.DataFrame[Any], schema: Schema, label: str | None
 ) -> tuple[PublishedAttribute, ...]:
-    """How each column was published; `raw` are the full records of those who were released.
+    """Describe how each column was published; `raw` are the full records of the released people.
 
-    Values before and after are counted on the same people: otherwise their difference would tell of those left out.
+    Values before and after are counted on the same people. Otherwise the difference would reveal values of people who
+    were left out.
     """
-    found = []
+    attributes = []
     for name in raw.columns:
-        is_published, before = name in frame.columns, _values(raw[name])
-        after = _values(frame[name]) if is_published else 0
+        is_published, before = name in frame.columns, _count_values(raw[name])
+        after = _count_values(frame[name]) if is_published else 0
         loss = release.ncp_by_attribute.get(name, 0.0 if is_published else 1.0)
-        how = _how(loss, before, after) if name in release.quasi_identifiers else "unchanged"
+        how = _describe_publication(loss, before, after) if name in release.quasi_identifiers else "unchanged"
         role = _role(release, schema, name, label)
-        found.append(PublishedAttribute(name, role, how if is_published else "left out", loss, before, after))
-    return tuple(found)
+        attributes.append(PublishedAttribute(name, role, how if is_published else "left out", loss, before, after))
+    return tuple(attributes)
 
 
-def _how(loss: float, before: int, after: int) -> Published:
-    """How a quasi-identifier was published."""
+def _describe_publication(loss: float, before: int, after: int) -> Published:
+    """Describe how a quasi-identifier was published."""
     if not loss and after == before:
         return "unchanged"
     return "the same for all" if after <= 1 < before else "generalized"
@@ -133,25 +134,25 @@ def _role(release: Release, schema: Schema, name: str, label: str | None) -> str
     return next((role for role in ("person", "identifier", "label") if role in roles), "other")
 
 
-def _values(series: nw.Series[Any]) -> int:
+def _count_values(series: nw.Series[Any]) -> int:
     return int(series.drop_nulls().n_unique())
 
 
-# What a group gives away: the value that most of its records have, guessed of everybody in it (homogeneity).
+# What a group reveals: everybody in it is guessed to have its most frequent value (homogeneity)
 
-MOST_VALUES = 20  # of a number that is guessed exactly
+MOST_VALUES = 20  # a number with more values is guessed in ranges
 
 
 @dataclass(frozen=True)
 class GroupGuess:
-    """How often a value is guessed right from the group that a person is in.
+    """How often a value is guessed correctly from a person's group.
 
     Attributes
     ----------
-    right : share of records whose value is the most frequent of their group, with its interval (groups, not records,
-        are taken for independent)
-    certain : share of records in a group that has one value only: there the guess is knowledge
-    highest : the largest share that one value has in any group
+    right : share of records whose value is the most frequent of their group
+    interval : its interval, which treats groups, not records, as independent
+    certain : share of records in a group with only one value, where the guess is certain
+    highest : the largest share of one value in any group
     """
 
     right: float
@@ -162,15 +163,15 @@ class GroupGuess:
 
 @dataclass(frozen=True)
 class GroupInference:
-    """A value guessed from the group: in the release, in the raw records, and without either.
+    """A value guessed from the group in the release, from the group in the raw records, and without groups.
 
     Attributes
     ----------
     attribute : what is guessed
-    values : among how many values
-    in_ranges : whether a number is guessed by its range
-    naive : share of records with the most frequent value of all
-    release, raw : the guess from the released quasi-identifiers, and from the raw ones
+    values : number of possible values
+    in_ranges : whether the values are ranges of a number
+    naive : share of records with the overall most frequent value
+    release, raw : the guess from the released and from the raw quasi-identifiers
     """
 
     attribute: str
@@ -182,7 +183,7 @@ class GroupInference:
 
 
 def guess_from_groups(groups: Codes, values: Codes) -> GroupGuess:
-    """Say of everybody the most frequent value of the group.
+    """Guess the most frequent value of the group for everybody in it.
 
     Examples
     --------
@@ -196,7 +197,7 @@ def guess_from_groups(groups: Codes, values: Codes) -> GroupGuess:
     most = np.zeros(len(found.sizes), dtype=np.int64)
     np.maximum.at(most, found.group, found.count)
     shares = most / found.sizes
-    # A group's sum of right guesses is what counts: each record bears the group's share.
+    # Groups are the units: each record gets its group's share of correct guesses.
     interval = mean_interval(shares[groups], groups if len(shares) > 1 else None)
     return GroupGuess(
         right=float(most.sum() / len(groups)),
@@ -207,9 +208,9 @@ def guess_from_groups(groups: Codes, values: Codes) -> GroupGuess:
 
 
 def value_targets(frame: Any, name: str, known: Attribute | None = None) -> tuple[Codes, int, bool]:
-    """A column as values to guess: codes, how many there are, and whether they are ranges of a number.
+    """Encode a column for guessing: return codes, the number of values, and whether they are ranges of a number.
 
-    Its kind is what is known of it, or else inferred.
+    Without a known attribute, its kind is inferred.
     """
     table = as_frame(frame)
     attribute = known or infer_attribute(column(table, name))
@@ -223,18 +224,18 @@ def value_targets(frame: Any, name: str, known: Attribute | None = None) -> tupl
 def group_inference(
     attribute: str, released: Any, raw: Any, quasi: Sequence[str], values: tuple[Codes, int, bool]
 ) -> GroupInference:
-    """How well an attribute is guessed from released and from raw quasi-identifiers, of the same people.
+    """Measure how well an attribute is guessed from released and from raw quasi-identifiers.
 
     Parameters
     ----------
-    released, raw : the released records, and the full ones of the same people in the same order
+    released, raw : the released records, and the full records of the same people in the same order
     quasi : the quasi-identifiers
-    values : what `value_targets` says of each of them
+    values : result of `value_targets` for these records
     """
-    codes, many, in_ranges = values
+    codes, size, in_ranges = values
     return GroupInference(
         attribute=attribute,
-        values=many,
+        values=size,
         in_ranges=in_ranges,
         naive=float(np.unique(codes, return_counts=True)[1].max() / len(codes)),
         release=guess_from_groups(alike(as_frame(released), quasi), codes),

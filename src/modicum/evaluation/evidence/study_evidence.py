@@ -1,4 +1,4 @@
-"""Evidence about what a study chose: the comparison, and the chosen generalization measured anew."""
+"""Evidence about a study's choice: the comparison, and new measurements of the chosen generalization."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,14 +15,14 @@ from modicum.table.plain_data import LEFT_OUT, PlainResult
 
 @dataclass(frozen=True)
 class StudyEvidence(PlainResult):
-    """What a study compared, what was chosen of it, and the evidence about that.
+    """A study, its choice, and the evidence about the chosen generalization.
 
     Attributes
     ----------
     study : all candidates
-    choice : what was chosen; None where no candidate was judged
-    evidence : about the chosen generalization, on test records that chose nothing; its alternatives are the front
-    why_no_evidence : why there is none; None where there is
+    choice : the chosen candidate; None if no candidate was judged
+    evidence : about the chosen generalization, on test records not used to choose; its alternatives are the front
+    why_no_evidence : why there is no evidence; None if there is
 
     Examples
     --------
@@ -53,13 +53,13 @@ def study_evidence(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> StudyEvidence:
-    """Gather the evidence about what a study chose.
+    """Gather the evidence about a study's choice.
 
     Parameters
     ----------
-    chosen : what `study.choose` returned; of a study alone, the knee of its front
+    chosen : result of `study.choose`; a `Study` means the knee of its front
     depth : "quick" or "full"
-        With "quick" nothing is measured anew: the report then holds the comparison alone.
+        With "quick" nothing is measured again, and the report contains only the comparison.
     by, population, n_jobs, progress : as for evidence about a generalization
 
     Examples
@@ -100,11 +100,11 @@ def study_evidence(
 
 
 def _explain_no_evidence(study: Study, choice: Choice | None, depth: Depth) -> str | None:
-    """Say why the chosen candidate is not measured anew; None where it is."""
+    """Explain why the chosen candidate is not measured again; None if it is."""
     if depth == "quick":
-        return "No evidence about the chosen candidate was asked for."
+        return "No evidence about the chosen candidate was requested."
     if choice is None:
-        return "No candidate was judged, so there is no evidence about one."
+        return "No candidate was judged, so there is no evidence."
     if study.data is None:
         return "The study does not hold its records, so no evidence about the chosen candidate could be gathered."
     return None
