@@ -1,4 +1,4 @@
-"""What is published once, tied to one dataset: a k-anonymous table, or an anatomy's pair of tables."""
+"""Releases of one dataset: a k-anonymous table, or the two tables of an anatomy."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-"""An anatomy's tables in a folder: one file each and a description with their hashes, all of it or nothing.
+"""Write and read an anatomy's tables in a folder: one file each and a description with their hashes.
 
-A table is a CSV or Parquet file that any program reads. In CSV, text stands in quotes and a missing value is nothing at
-all, so that an empty text is not missing; texts are read back in Unicode normal form C. What is written is read back
-and compared before the folder gets its name.
+A table is a CSV or Parquet file that any program can read. In CSV, text is quoted and a missing value is an empty
+field, so empty text is not missing; text is read back in Unicode normal form C. Before the folder gets its name, the
+written files are read back and compared.
 """
 
 import csv
@@ -29,10 +29,9 @@ from modicum.table.inference import storage_of
 from modicum.table.plain_data import PlainSchema
 from modicum.table.schema import Attribute, Schema, Storage
 
-# One table of a release as a file and back, with the types that the schema tells.
+# Write a table of a release to a file and read it, with the types of the schema.
 #
-# CSV is written in one fixed manner, so that nothing has to be guessed when it is read: text in quotes, a missing value
-# as nothing.
+# CSV always has quoted text and empty fields for missing values, so that reading needs no guesses.
 
 _NOT_HELD = {
     "bytes": "bytes",
@@ -47,15 +46,15 @@ _TRUTHS = {"true": True, "false": False}
 
 
 def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
-    """Write a table; what is neither a number nor a date is written as canonical text."""
+    """Write a table; values other than numbers and dates become canonical text."""
     names = list(frame.columns)
     folded = [name.casefold() for name in names]
     twice = [name for name in names if folded.count(name.casefold()) > 1]
     if any("\0" in name for name in names):
-        raise DataError("A column's name holds the character NUL, which files cannot; rename before saving.")
+        raise DataError("A column's name contains the character NUL, which files cannot hold; rename it before saving.")
     if twice or "" in names:
         which = f"{twice[0]!r} and {twice[1]!r} differ only in case" if twice else "'' has no name"
-        raise DataError(f"The columns of a file need different names, but {which}; rename before saving.")
+        raise DataError(f"The columns of a file need different names, but {which}; rename it before saving.")
     for name in names:
         check_holdable(frame[name])
     table = pd.DataFrame({name: _convert_column(frame[name]) for name in names})
@@ -69,7 +68,7 @@ def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
 
 
 def own_storage(series: nw.Series[Any]) -> Storage:
-    """How a column's values are written; those of a categorical as its categories are.
+    """Return the storage of a column's values; of a categorical column, of its categories.
 
     Examples
     --------
@@ -86,7 +85,7 @@ def own_storage(series: nw.Series[Any]) -> Storage:
 
 
 def check_holdable(series: nw.Series[Any]) -> None:
-    """Refuse what is neither text, number, truth nor date: a release holds only these.
+    """Refuse values other than text, numbers, booleans and dates, which are all that a release holds.
 
     Examples
     --------
@@ -98,11 +97,13 @@ def check_holdable(series: nw.Series[Any]) -> None:
     held = _infer_kind(series)
     if held in _NOT_HELD:
         raise DataError(
-            f"The column {series.name!r} holds {_NOT_HELD[held]}, which cannot be released; make text or numbers of "
-            "them, or leave it out."
+            f"The column {series.name!r} holds {_NOT_HELD[held]}, which cannot be released; convert it to text or "
+            "numbers, or leave it out."
         )
     if series.dtype in (nw.Object, nw.String) and not _is_unicode(series):
-        raise DataError(f"The column {series.name!r} holds text that is no valid Unicode; mend it, or leave it out.")
+        raise DataError(
+            f"The column {series.name!r} holds text that is not valid Unicode; correct it, or leave it out."
+        )
 
 
 def _infer_kind(series: nw.Series[Any]) -> str:
@@ -117,7 +118,7 @@ def _infer_kind(series: nw.Series[Any]) -> str:
 
 
 def _is_unicode(series: nw.Series[Any]) -> bool:
-    """Whether all text could be encoded; only pandas' columns of objects can hold other text."""
+    """Whether all text can be encoded; only pandas' object columns can hold other text."""
     native = series.to_native()
     if not isinstance(native, pd.Series) or native.dtype != object:
         return True
@@ -129,9 +130,9 @@ def _is_unicode(series: nw.Series[Any]) -> bool:
 
 
 def _convert_column(series: nw.Series[Any]) -> Any:
-    """A column as DuckDB takes it."""
+    """Convert a column to a form that DuckDB accepts."""
     exact = series.dtype.is_integer() or series.dtype == nw.Boolean
-    if exact and series.null_count():  # numpy would make floats or objects of them
+    if exact and series.null_count():  # numpy would convert them to floats or objects
         return pd.Series(series.to_list(), dtype="boolean" if series.dtype == nw.Boolean else "Int64")
     values = series.to_numpy()
     if values.dtype.kind in "iufbM":
@@ -155,22 +156,22 @@ def read_columns(path: Path, columns: Sequence[str], schema: Schema) -> pd.DataF
             table = reading(path, lambda: _csv(connection, pattern, columns).df())
     _check_names(path, list(table.columns), columns)
     storage = {name: schema[name].storage for name in columns if name in schema}
-    # The number of a group is in no schema.
+    # Group numbers are not in the schema.
     return pd.DataFrame({name: _restore_type(table[name], storage.get(name, "integer")) for name in columns})
 
 
 def _header(path: Path) -> list[str]:
-    """The names in the first line of a CSV file, which DuckDB passes over where it is told the columns."""
+    """Read the names in the first line of a CSV file, which DuckDB skips if the columns are given."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return next(csv.reader(file, strict=True), [])
     except (csv.Error, UnicodeDecodeError):
-        raise ArtifactError(f"The first line of the file {path.name!r} cannot be read as names of columns.") from None
+        raise ArtifactError(f"The first line of the file {path.name!r} cannot be read as column names.") from None
 
 
 def _check_names(path: Path, found: list[str], columns: Sequence[str]) -> None:
     if found != list(columns):
-        raise ArtifactError(f"The file {path.name!r} does not have the columns that its release names, in their order.")
+        raise ArtifactError(f"The file {path.name!r} does not have the columns of its release in their order.")
 
 
 def _csv(connection: Any, pattern: str, columns: Sequence[str]) -> Any:
@@ -188,7 +189,7 @@ def _csv(connection: Any, pattern: str, columns: Sequence[str]) -> Any:
 
 
 def _restore_type(column: pd.Series, storage: Storage) -> Any:
-    """A column that was read, with the type that its values have."""
+    """Convert a column that was read to the type of its storage."""
     words = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
     if not words or storage == "text":
         return column
@@ -204,23 +205,23 @@ def _restore_type(column: pd.Series, storage: Storage) -> Any:
 
 
 def check_same(before: nw.DataFrame[Any], after: nw.DataFrame[Any], schema: Schema) -> None:
-    """Refuse a table that is not read back as it was written."""
+    """Refuse a table that changes when it is written and read back."""
     dates = {attribute.name: attribute for attribute in schema if attribute.kind == "date"}
     for name in before.columns:
         typed = name in schema and (schema[name].is_category or name == schema.label)
         if not _same(before[name], after[name], dates.get(name)) or (typed and not _alike(before[name], after[name])):
-            raise DataError(f"The column {name!r} is not read back from the file as it is; the other format may do.")
+            raise DataError(f"The column {name!r} changes when it is read back from the file; try the other format.")
 
 
 def _alike(before: nw.Series[Any], after: nw.Series[Any]) -> bool:
-    """Whether both are texts, both numbers, both truths or both dates."""
+    """Whether both are text, both numbers, both booleans or both dates."""
     one, other = own_storage(before), own_storage(after)
     return _ALIKE.get(one, one) == _ALIKE.get(other, other)
 
 
 def _same(before: nw.Series[Any], after: nw.Series[Any], date: Attribute | None) -> bool:
     values, found = before.to_numpy(), after.to_numpy()
-    exact = not (before.dtype.is_integer() and before.null_count())  # else numpy has made floats of them
+    exact = not (before.dtype.is_integer() and before.null_count())  # else numpy has converted them to floats
     if exact and values.dtype.kind in "iuf" and found.dtype.kind in "iuf":
         return bool(np.array_equal(values, found, equal_nan=True))
     if date is not None:
@@ -229,25 +230,25 @@ def _same(before: nw.Series[Any], after: nw.Series[Any], date: Attribute | None)
     return words == known and np.array_equal(codes, read)
 
 
-# An anatomy's tables that an engine has written, which may be too large to be held in memory.
+# An anatomy's tables that an engine has written, which may be too large for memory.
 
 
 @dataclass(frozen=True, eq=False)
 class WrittenAnatomy:
-    """What `Anatomy.release_to` wrote, and what was measured of it.
+    """The files that `Anatomy.release_to` wrote, and their measures.
 
     Attributes
     ----------
-    folder : where the tables are; `AnatomyRelease.load` reads them where they fit into memory
-    columns : the columns of each table, under what people call it
-    identifying_names : the attributes of the identifying table: neither the class nor the number of a group
+    folder : the folder of the tables; `AnatomyRelease.load` reads them if they fit into memory
+    columns : the columns of each table, by a readable name of the table
+    identifying_names : the attributes of the identifying table, without the class and the group numbers
     sensitive_names : the sensitive attributes
-    schema : kinds and roles of all columns but the numbers of groups
-    rows : how many records were released
-    suppressed : how many were left out
-    grouping : how groups were made
-    groups : for each sensitive attribute ℓ, how many groups there are, the sizes of the smallest and the largest, and
-        how many values
+    schema : kinds and roles of all columns except the group numbers
+    rows : number of released records
+    suppressed : number of records left out
+    grouping : the grouping method
+    groups : for each sensitive attribute ℓ, the number of groups, the smallest and largest size, and the number of
+        values
     """
 
     folder: Path
@@ -262,7 +263,7 @@ class WrittenAnatomy:
 
     @property
     def label(self) -> str | None:
-        """The class among the columns of the identifying table, where there is one."""
+        """The class column of the identifying table, if it has one."""
         return self.schema.label
 
     @property
@@ -271,7 +272,7 @@ class WrittenAnatomy:
         return min(each["l"] for each in self.groups.values())
 
     def to_dict(self) -> AnatomyFigures:
-        """What was released as plain data, as `AnatomyRelease.to_dict` tells it."""
+        """Return the figures of the release as plain data, as `AnatomyRelease.to_dict` does."""
         return describe_tables(self, self.groups)
 
 
@@ -288,7 +289,7 @@ class TableEntry(TypedDict):
 
 
 class AnatomyDescription(TypedDict):
-    """What the file of a release's description holds."""
+    """The content of a release's description file."""
 
     modicum: str
     version: int
@@ -302,7 +303,7 @@ class AnatomyDescription(TypedDict):
 
 _KIND = "anatomy"
 _DESCRIPTION = "release.json"
-_MOST = 2**53  # records; more are in no table
+_MOST = 2**53  # more records than any table has
 _FORMATS = ("csv", "parquet")
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "suppressed": int,
@@ -314,14 +315,14 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
 
 
 def save_release(release: AnatomyRelease, folder: str | os.PathLike[str], format: str = "csv") -> None:
-    """Write a release into a new or empty folder; a reader sees all of it or nothing."""
+    """Write a release to a new or empty folder, completely or not at all."""
     import duckdb  # deferred: it takes long to import
 
     if not isinstance(format, str) or format not in _FORMATS:
         raise ParameterError(f"The 'format' parameter of save must be 'csv' or 'parquet'. Got {format!r} instead.")
     target = Path(os.path.realpath(_path(folder, "save")))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise DataError(f"The folder {os.fspath(folder)!r} is there already and not empty; name a new one.")
+        raise DataError(f"The folder {os.fspath(folder)!r} exists and is not empty; choose a new one.")
     temporary = target.parent / f".modicum-{secrets.token_hex(8)}"
     try:
         temporary.mkdir()
@@ -335,13 +336,15 @@ def save_release(release: AnatomyRelease, folder: str | os.PathLike[str], format
         why = "is the disk full?" if isinstance(error, duckdb.IOException) else type(error).__name__
         raise DataError(f"The folder {os.fspath(folder)!r} cannot be written ({why}).") from None
     except UnicodeEncodeError:
-        raise DataError("The release holds text that is no valid Unicode, which files cannot hold.") from None
+        raise DataError(
+            "The release holds text that is not valid Unicode, which files cannot hold; correct it."
+        ) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def load_release(folder: str | os.PathLike[str]) -> AnatomyRelease:
-    """Read what `save_release` wrote; tables that were changed, or are another release's, are refused."""
+    """Read what `save_release` wrote; refuse tables that were changed or belong to another release."""
     where = Path(_path(folder, "load"))
     content, schema = _check_description(read_json(where / _DESCRIPTION))
     entries = [content["identifying"], *content["sensitive"]]
@@ -353,7 +356,7 @@ def load_release(folder: str | os.PathLike[str]) -> AnatomyRelease:
 
 
 def _path(folder: Any, what: str) -> str | os.PathLike[str]:
-    """A folder that could be one."""
+    """Refuse anything that cannot be the path of a folder."""
     if not isinstance(folder, str | os.PathLike):
         got = type(folder).__name__
         raise ParameterError(f"The 'folder' parameter of {what} must be a path. Got {got} instead.")
@@ -363,7 +366,7 @@ def _path(folder: Any, what: str) -> str | os.PathLike[str]:
 
 
 def _write(release: AnatomyRelease, folder: Path, format: str) -> None:
-    """The files of a release in a folder that is there, read back and compared."""
+    """Write the files of a release to an existing folder, read them back and compare."""
     files = table_files(format, len(release.sensitive_tables))
     tables = [release.identifying, *release.sensitive_tables.values()]
     entries = []
@@ -379,7 +382,7 @@ def _write(release: AnatomyRelease, folder: Path, format: str) -> None:
 def write_description(
     release: AnatomyRelease | WrittenAnatomy, entries: list[TableEntry], folder: str | os.PathLike[str]
 ) -> None:
-    """Write what the folder holds; each table's entry has its file, hash and columns, the identifying one first."""
+    """Write the description; `entries` has the identifying table first, then the sensitive ones."""
     named = zip(release.sensitive_names, entries[1:], strict=True)
     description: AnatomyDescription = {
         "modicum": _KIND,
@@ -395,26 +398,26 @@ def write_description(
 
 
 def entry_of(folder: Path, file: str, columns: list[str]) -> TableEntry:
-    """A table's entry in the description."""
+    """Build a table's entry in the description."""
     return {"file": file, "sha256": _hash(folder / file), "columns": columns}
 
 
 def table_files(format: str, many: int) -> list[str]:
-    """What the tables' files are called: never after a column, whose name may be anything."""
+    """Name the tables' files, without column names, which may contain any character."""
     numbers = [""] if many == 1 else [f"-{i + 1}" for i in range(many)]
     return [f"identifying.{format}", *(f"sensitive{number}.{format}" for number in numbers)]
 
 
 def _check_description(read: Mapping[str, object]) -> tuple[AnatomyDescription, Schema]:
-    """A description in which every field is what it should be, with its schema."""
+    """Check every field of a description; return it and its schema."""
     if read["modicum"] != _KIND:
-        raise ArtifactError(f"The file {_DESCRIPTION!r} does not describe an anatomy, but another kind of artifact.")
+        raise ArtifactError(f"The file {_DESCRIPTION!r} describes another kind of artifact, not an anatomy.")
     for name, kinds in _FIELDS.items():
         if name not in read or not isinstance(read[name], kinds) or isinstance(read[name], bool):
-            raise ArtifactError(f"The release's field {name!r} is missing or not what it should be.")
+            raise ArtifactError(f"The release's field {name!r} is missing or has a wrong type.")
     content = cast(AnatomyDescription, read)
     if not 0 <= content["suppressed"] < _MOST:
-        raise ArtifactError("The release's field 'suppressed' must be a number of records.")
+        raise ArtifactError("The release's field 'suppressed' must be a number of records, at least 0.")
     _check_entries(content)
     try:
         schema = parse_artifact_schema(content)
@@ -434,7 +437,7 @@ def _check_entries(content: AnatomyDescription) -> None:
         raise ArtifactError("Each sensitive table of the release needs a 'name' of its own.")
     found = [entry["file"] for entry in entries]
     if found not in [table_files(format, len(names)) for format in _FORMATS]:
-        raise ArtifactError("The release names files that are not those of a release.")
+        raise ArtifactError("The release names files that no release has.")
 
 
 def _is_entry(entry: Any) -> bool:
@@ -456,11 +459,11 @@ def _check_hash(folder: Path, entry: TableEntry) -> None:
     except OSError as error:
         raise ArtifactError(f"The release's file {file!r} cannot be read: {error.strerror}.") from None
     if found != entry["sha256"]:
-        raise ArtifactError(f"The file {file!r} was changed, or does not belong to the release in {str(folder)!r}.")
+        raise ArtifactError(f"The file {file!r} was changed or does not belong to the release in {str(folder)!r}.")
 
 
 def _hash(path: Path) -> str:
-    """The hash of a file; of a folder of Parquet files, that of their names and hashes."""
+    """Hash a file; for a folder of Parquet files, their names and hashes."""
     if path.is_dir():
         listed = "".join(f"{each.name} {_hash(each)}\n" for each in sorted(path.glob("*.parquet")))
         return hashlib.sha256(listed.encode()).hexdigest()

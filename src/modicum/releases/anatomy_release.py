@@ -1,4 +1,4 @@
-"""Two published tables of the same people, tied only by the number of a group: who they are, and what is sensitive."""
+"""Two published tables of the same people, identifying and sensitive, linked only by the number of a group."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -18,20 +18,20 @@ from modicum.typing import Codes
 if TYPE_CHECKING:
     from modicum.releases.anatomy_files import WrittenAnatomy
 
-GID = "GID"  # the column that ties the tables, as [Mancuhan16 Definition 10] calls it
+GID = "GID"  # the column that links the tables, as [Mancuhan16 Definition 10] calls it
 
 
 @dataclass(frozen=True, eq=False)
 class GroupCandidates:
-    """What the two tables leave possible: the sensitive values of each record's group.
+    """The sensitive values that the two tables leave possible: those of each record's group.
 
     Attributes
     ----------
     groups : for each row of the identifying table the number of its group, from 0 without gaps
-    starts : where each group's values begin in `codes`; one more at the end
+    starts : the position in `codes` of each group's first value, and the length of `codes` at the end
     codes : the values of all groups one after another, as positions in `values`, in the order of the sensitive table
     values : the distinct values, as canonical texts
-    rows : for each of `codes` the row of the sensitive table that it is
+    rows : for each of `codes` its row in the sensitive table
     """
 
     groups: Codes
@@ -42,12 +42,12 @@ class GroupCandidates:
 
     @property
     def sizes(self) -> Codes:
-        """How many records each group has."""
+        """The number of records in each group."""
         return np.diff(self.starts)
 
 
 class GroupFigures(TypedDict):
-    """The groups of one sensitive attribute, as plain data."""
+    """The figures of one sensitive attribute's groups, as plain data."""
 
     l: int
     groups: int
@@ -57,7 +57,7 @@ class GroupFigures(TypedDict):
 
 
 class AnatomyFigures(TypedDict):
-    """What was released, as plain data."""
+    """The figures of a release, as plain data."""
 
     rows: int
     suppressed: int
@@ -72,16 +72,16 @@ class AnatomyFigures(TypedDict):
 class AnatomyRelease:
     """An identifying table and a sensitive one, as [Mancuhan16 Definition 10] publishes them.
 
-    Every value is exact; only who of a group has which of its sensitive values is not said.
+    All values are exact. What is hidden is who in a group has which of its sensitive values.
 
     Attributes
     ----------
     identifying : the identifying table IT: what others may know of a person, the class, and the number of the group
     sensitive_tables : for each sensitive attribute its table ST: the number of the group and the value, in an order
-        that says nothing
-    schema : kinds and roles of all columns but the numbers of groups
-    suppressed : how many records were left out
-    grouping : how groups were made, where that is known
+        that reveals nothing
+    schema : kinds and roles of all columns except the group numbers
+    suppressed : number of records left out
+    grouping : the grouping method, if known
 
     Examples
     --------
@@ -105,13 +105,13 @@ class AnatomyRelease:
     def from_tables(
         cls, identifying: Any, sensitive: Any, *, label: str | None = None, schema: Schema | None = None
     ) -> "AnatomyRelease":
-        """A release from two tables that are tied by a column GID, whoever made them."""
+        """Build a release from two tables of any origin that share a column GID."""
         if schema is not None:
             require_schema(schema)
         tables = [as_frame(identifying), as_frame(sensitive)]
         names = [name for name in tables[1].columns if name != GID]
         if GID not in tables[0].columns or GID not in tables[1].columns or len(names) != 1:
-            raise DataError("Both tables need the column 'GID', and the sensitive one a single column beside it.")
+            raise DataError("Both tables need the column 'GID', and the sensitive table exactly one other column.")
         if schema is not None:
             schema = schema.with_roles(sensitive=names, label=label)
         else:
@@ -121,10 +121,10 @@ class AnatomyRelease:
 
     @property
     def sensitive(self) -> Any:
-        """The sensitive table; with several sensitive attributes, `sensitive_tables` has one each."""
+        """The sensitive table; for several sensitive attributes use `sensitive_tables`."""
         if len(self.sensitive_tables) > 1:
             names = format_names(self.sensitive_tables)
-            raise DataError(f"The release has a sensitive table for each of {names}; take one of `sensitive_tables`.")
+            raise DataError(f"The release has a sensitive table for each of {names}; use one of `sensitive_tables`.")
         return next(iter(self.sensitive_tables.values()))
 
     @property
@@ -134,26 +134,26 @@ class AnatomyRelease:
 
     @property
     def label(self) -> str | None:
-        """The class among the columns of the identifying table, where there is one."""
+        """The class column of the identifying table, if it has one."""
         return self.schema.label
 
     @property
     def identifying_names(self) -> list[str]:
-        """The attributes of the identifying table: neither the class nor the number of a group."""
+        """The attributes of the identifying table, without the class and the group numbers."""
         taken = {self.label, *map(self.group_column, self.sensitive_tables)}
         return [str(name) for name in as_frame(self.identifying).columns if name not in taken]
 
     def group_column(self, sensitive: str) -> str:
-        """The column that ties this sensitive attribute's table to the identifying one."""
+        """Return the column that links this sensitive attribute's table to the identifying one."""
         return group_column(sensitive, len(self.sensitive_tables))
 
     @property
     def rows(self) -> int:
-        """How many records were released."""
+        """The number of released records."""
         return len(as_frame(self.identifying))
 
     def candidates(self, sensitive: str | None = None) -> GroupCandidates:
-        """Which sensitive values each record may have."""
+        """Return the sensitive values that each record may have."""
         name = self.sensitive_names[0] if sensitive is None else sensitive
         if name not in self.sensitive_tables:
             raise DataError(
@@ -161,7 +161,7 @@ class AnatomyRelease:
             )
         gid, table = self.group_column(name), as_frame(self.sensitive_tables[name])
         groups = group_rows(group_numbers(as_frame(self.identifying), gid)[:, None])
-        own = group_rows(group_numbers(table, gid)[:, None])  # the same numbers, as `_check` has seen
+        own = group_rows(group_numbers(table, gid)[:, None])  # `_check` made sure that the numbers are the same
         order = np.argsort(own, kind="stable")
         codes, words = texts(column(table, name))
         starts = np.concatenate([[0], np.cumsum(np.bincount(own))]).astype(np.int64)
@@ -169,7 +169,7 @@ class AnatomyRelease:
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are, of the first sensitive attribute."""
+        """The number of groups of the first sensitive attribute."""
         return len(self.candidates().sizes)
 
     @property
@@ -179,24 +179,24 @@ class AnatomyRelease:
 
     @property
     def columns(self) -> dict[str, list[str]]:
-        """The columns of each table, under what people call it."""
+        """The columns of each table, by a readable name of the table."""
         tables = {"identifying table": self.identifying}
         tables |= {f"table of {name}": own for name, own in self.sensitive_tables.items()}
         return {name: [str(column) for column in as_frame(table).columns] for name, table in tables.items()}
 
     def to_dict(self) -> AnatomyFigures:
-        """What was released as plain data, without any record."""
+        """Return the figures of the release as plain data, without any record."""
         return describe_tables(self, {name: _measure_groups(self.candidates(name)) for name in self.sensitive_tables})
 
     def save(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:
-        """Write the tables and a description into a new folder, all of it or nothing; `load` reads it back."""
+        """Write the tables and a description to a new folder, completely or not at all; `load` reads it."""
         from modicum.releases.anatomy_files import save_release
 
         save_release(self, folder, format)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "AnatomyRelease":
-        """Read what `save` wrote; tables that do not belong together, or were changed, are refused."""
+        """Read what `save` wrote; refuse tables that were changed or do not belong together."""
         from modicum.releases.anatomy_files import load_release
 
         return load_release(folder)
@@ -213,7 +213,7 @@ def _measure_groups(found: GroupCandidates) -> GroupFigures:
 
 
 def describe_tables(release: "AnatomyRelease | WrittenAnatomy", groups: dict[str, GroupFigures]) -> AnatomyFigures:
-    """What a release says of itself, with the groups of each sensitive attribute."""
+    """Collect the figures of a release, with the groups of each sensitive attribute."""
     return {
         "rows": release.rows,
         "suppressed": release.suppressed,
@@ -226,7 +226,7 @@ def describe_tables(release: "AnatomyRelease | WrittenAnatomy", groups: dict[str
 
 
 def group_column(sensitive: str, many: int) -> str:
-    """What the group's number is called: GID, or with several sensitive attributes one each.
+    """Name the column of group numbers: GID, or one name each for several sensitive attributes.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def _diversity(found: GroupCandidates) -> int:
 
 
 def _check(release: AnatomyRelease) -> None:
-    """Refuse tables of which the one is not the other's, and a schema that is not theirs."""
+    """Refuse tables that do not belong together, or a schema that does not fit them."""
     require_schema(release.schema)
     if not isinstance(release.sensitive_tables, Mapping):
         got = type(release.sensitive_tables).__name__
@@ -264,9 +264,11 @@ def _check(release: AnatomyRelease) -> None:
 
 def _check_pair(identifying: nw.DataFrame[Any], table: nw.DataFrame[Any], name: str, gid: str) -> None:
     if name in identifying.columns:
-        raise DataError(f"The identifying table has the sensitive column {name!r}, so that it hides nothing.")
+        raise DataError(
+            f"The identifying table has the sensitive column {name!r}; remove it, or the release hides nothing."
+        )
     if set(table.columns) != {gid, name}:
-        raise DataError(f"The sensitive table of {name!r} must have the columns {gid!r} and {name!r} and no other.")
+        raise DataError(f"The sensitive table of {name!r} must have exactly the columns {gid!r} and {name!r}.")
     absent = missing_values(table[name])
     if absent:
         raise DataError(f"The sensitive table has {absent:,} rows without a value of {name!r}.")
@@ -274,7 +276,7 @@ def _check_pair(identifying: nw.DataFrame[Any], table: nw.DataFrame[Any], name: 
     if not all(map(np.array_equal, groups, own)):
         raise DataError(
             f"The identifying table and the sensitive table of {name!r} do not belong together: their groups "
-            f"(column {gid!r}) are not the same ones, or not of the same sizes."
+            f"(column {gid!r}) have different numbers or sizes."
         )
 
 
@@ -286,11 +288,13 @@ def _check_schema(release: AnatomyRelease, columns: Sequence[str]) -> None:
         raise SchemaError(f"The schema and the tables of the release disagree about the column {absent!r}.")
     kept_back = [n for n in release.identifying_names if schema[n].is_identifying or schema[n].forbidden]
     if kept_back:
-        raise SchemaError(f"The identifying table has the column {kept_back[0]!r}, which the schema does not let out.")
+        raise SchemaError(
+            f"The identifying table has the column {kept_back[0]!r}, which the schema does not allow to publish."
+        )
 
 
 def group_numbers(table: nw.DataFrame[Any], gid: str) -> Codes:
-    """The number of each row's group, which must be a whole number.
+    """Return the group number of each row; it must be a whole number.
 
     Examples
     --------

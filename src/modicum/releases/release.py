@@ -1,4 +1,4 @@
-"""A published table, tied to one dataset: what was released, and what was measured of it."""
+"""A published table of one dataset, with its measures."""
 
 import os
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from modicum.typing import Codes
 
 
 class ReleaseTerms(TypedDict):
-    """What was asked of a release; what was not asked for is left out."""
+    """The requested terms of a release, without those that were not requested."""
 
     k: int
     l: NotRequired[float]
@@ -22,23 +22,23 @@ class ReleaseTerms(TypedDict):
 
 @dataclass(frozen=True)
 class Release(PlainResult):
-    """A k-anonymous table and what it lost.
+    """A k-anonymous table and its information loss.
 
     Attributes
     ----------
-    frame : the released records, in the order in which they were given; a lazy table of what was written where an
-        engine wrote it (`classes` is then None)
-    method : how it was made
+    frame : the released records in their original order; a lazy table of the written file if an engine wrote it
+        (`classes` is then None)
+    method : the method that made it
     output : "values" (one record of the original domain for each group) or "ranges"
     quasi_identifiers, sensitive : the columns by which people could be recognised, and the one to protect
-    asked : what was asked for: k, and where they were ℓ (with diversity and c) and t (with distance)
-    k, l, t : what the released table has, measured on it
+    asked : the requested terms: k, and if requested ℓ (with diversity and c) and t (with distance)
+    k, l, t : the terms as measured on the released table
     classes : for each released record the number of its equivalence class: the records with the same quasi-identifiers
-    n_classes : how many there are
-    rows : how many records were released
-    suppressed : how many were left out
-    ncp, ncp_by_attribute : information loss of the groups [Goldsteen22 §2.2]: 0 is full detail, 1 is nothing
-    discernibility : Σ |class|², records left out counted as one with everybody (Bayardo and Agrawal 2005)
+    n_classes : number of classes
+    rows : number of released records
+    suppressed : number of records left out
+    ncp, ncp_by_attribute : information loss of the groups [Goldsteen22 §2.2]: 0 is full detail, 1 no detail
+    discernibility : Σ |class|², where each record left out counts as much as all records (Bayardo and Agrawal 2005)
     classification_metric : share of records whose label is not the most frequent of their class (Iyengar 2002)
 
     Examples
@@ -69,5 +69,5 @@ class Release(PlainResult):
     classification_metric: float | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the released table (.csv or .parquet), whole or not at all."""
+        """Write the released table (.csv or .parquet), completely or not at all."""
         write_frame(self.frame, path)
