@@ -390,7 +390,7 @@ def test_data_that_cannot_be_released_is_refused():
 def test_a_release_that_would_break_what_was_asked_for_is_refused(monkeypatch):
     monkeypatch.setattr("modicum.anonymizers.mondrian.split", lambda ranked, *_, **__: np.arange(len(ranked.codes)))
     anonymizer = md.Mondrian(k=2)
-    with pytest.raises(DataError, match="would break the k that was asked for"):
+    with pytest.raises(DataError, match="does not meet the requested k, so it is not released"):
         anonymizer.fit(pd.DataFrame({"age": [1, 2, 3]}))
     assert not hasattr(anonymizer, "release_")
 

@@ -1,4 +1,4 @@
-"""Anonymous training data: records that share their quasi-identifiers with at least k - 1 others [Goldsteen21]."""
+"""Anonymous training data: records with the same quasi-identifiers as at least k - 1 others [Goldsteen21]."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What every anonymizer shares: reading the data, publishing groups, and the scikit-learn contract."""
+"""The common base of anonymizers: reading the data, publishing groups, and the scikit-learn contract."""
 
 import os
 import warnings
@@ -39,44 +39,44 @@ from modicum.typing import Codes
 
 
 class Anonymizer(TransformerMixin, BaseEstimator):
-    """The common parent of all anonymizers: `fit` makes `release_`, `fit_transform` returns its table.
+    """The base class of all anonymizers: `fit` makes `release_`, `fit_transform` returns its table.
 
-    There is no `transform`, as `TSNE` has none: a release is of these records alone. A model that was trained on it
-    takes records to predict for as they are [Goldsteen21 §3].
+    Like `TSNE` it has no `transform`: a release contains only these records. A model trained on it predicts unchanged
+    records [Goldsteen21 §3].
 
-    A subclass implements `_groups(task)`: for each record the number of its group, from 0 without gaps.
+    A subclass implements `_groups(task)`: the group number of each record, from 0 without gaps.
 
     Parameters
     ----------
     k : int
-        The fewest records that share their quasi-identifiers; persons, where the schema has a person column.
+        The minimum number of records with equal quasi-identifiers; persons, if the schema has a person column.
     quasi_identifiers : names
-        The attributes by which people could be recognised: the schema's, or all but the sensitive one.
+        The attributes that could identify people; by default the schema's, or all except the sensitive one.
     l : number, optional
         ℓ-diversity of the sensitive attribute in every group: see `modicum.measures.l_diversity`.
     t : number from 0 to 1, optional
         t-closeness of the sensitive attribute: see `modicum.measures.t_closeness`.
     sensitive : name, optional
-        The attribute that `l` and `t` protect, and only they. It is released as it is.
+        The attribute that `l` and `t` protect; `k` alone does not. It is released unchanged.
     diversity : "distinct", "entropy" or "recursive"
-        What `l` means; "recursive" is (c, ℓ)-diversity.
+        The definition of `l`; "recursive" is (c, ℓ)-diversity.
     c : number
-        Of recursive diversity.
+        The constant of recursive diversity.
     distance : "equal", "ordered" or "hierarchical", optional
-        What `t` measures; by default what fits the attribute: its hierarchy, its order, or neither.
+        The distance that `t` uses; by default it follows the attribute's hierarchy, its order, or neither.
     representatives : "median", "mean", "random" or "record"
-        What stands for a group: made-up values (medians and most frequent categories, means, or a value drawn for each
-        attribute by itself), or the actual record nearest to the median, as in the paper, which publishes a person's
-        record and warns.
+        The values that represent a group: synthetic ones (medians and most frequent categories, means, or a value drawn
+        for each attribute separately), or as in the paper the record nearest to the median. The latter publishes a
+        person's actual record, with a warning.
     output : "values" or "ranges"
-        Records of the original domain, on which any model trains as on raw data; or intervals and lists of values, as
-        people read them: their ends are the lowest and highest value that somebody of the group has.
+        Records in the original domain, on which any model can train as on raw data; or readable intervals and lists of
+        values, whose ends are the lowest and highest value in the group.
     max_suppressed : number from 0 to 1
         The largest share of records that `fit_resample` may leave out; `fit` and `fit_transform` leave out none.
     schema : Schema, optional
         Kinds and roles. A column with the role identifier or person is never released.
     random_state : int
-        For "random" representatives, and for what is tried where a model rejects the median.
+        Seed for "random" representatives, and for the search of records that a model accepts instead of the medians.
     """
 
     def __init__(
@@ -111,44 +111,44 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     release_: Release
-    _flags: tuple[str, ...] = ()  # parameters that are True or False
+    _flags: tuple[str, ...] = ()  # boolean parameters
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Anonymize these records: `release_`.
+        """Anonymize these records and store the result in `release_`.
 
         Parameters
         ----------
         X : pandas or polars frame, or array
         y : array-like, optional
-            The label, for the classification metric, and for methods that look at it.
+            The label, for the classification metric and for methods that use it.
         """
         task = self._task(X, y)
         self._publish(task, self._groups(task), 0)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """The anonymized records: as many as were given, in their order; only quasi-identifiers are changed."""
+        """Return the anonymized records, all in the given order; only quasi-identifiers are changed."""
         self.fit(X, y)
         return self._like(self.release_.frame, X)
 
     def fit_resample(self, X: Any, y: Any = None) -> tuple[Any, Any]:
-        """Anonymize, and leave out the groups that lose most detail, up to the share `max_suppressed` of the records.
+        """Anonymize, leaving out the groups that lose most detail, up to a share of `max_suppressed` records.
 
         Returns
         -------
-        X, y : the released records and their labels; `release_.suppressed` counts what was left out, and
-            `sample_indices_` tells which rows stayed.
+        X, y : the released records and their labels; `release_.suppressed` counts the records left out, and
+            `sample_indices_` lists the released rows.
         """
         check_number(self, "max_suppressed", 0, 1, whole=False)
         task = self._task(X, y)
         groups = self._groups(task)
         rows = self._select_rows(task, groups)
         if not len(rows):
-            raise DataError("Every record would be left out; allow fewer with the 'max_suppressed' parameter.")
-        few = task.some(rows)
-        self._publish(few, np.unique(groups[rows], return_inverse=True)[1], len(groups) - len(rows))
+            raise DataError("Every record would be left out; use a smaller 'max_suppressed' parameter.")
+        released = task.some(rows)
+        self._publish(released, np.unique(groups[rows], return_inverse=True)[1], len(groups) - len(rows))
         self.sample_indices_ = rows
-        return self._like(self.release_.frame, X), _rows_of(y, rows)
+        return self._like(self.release_.frame, X), _select_labels(y, rows)
 
     def release_to(
         self,
@@ -159,29 +159,29 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         partition_by: Sequence[str] = (),
         rows_at_once: int = 1_000_000,
     ) -> Any:
-        """Anonymize a table where it lives, into files: the same records as `fit` would release of it in memory.
+        """Anonymize a table inside its engine into files, with the same records that `fit` would release in memory.
 
-        For tables too large for memory. The upper levels of the partition are grown from counts; a part of at most
-        `rows_at_once` records is finished by itself, on this machine part after part, in Spark by its executors (a part
-        that cannot be split is finished whole, however large). What was written is measured in the engine, and put in
-        its place only where it has what was asked for.
+        For tables too large for memory. The upper levels of the partition grow from counts. Each part of at most
+        `rows_at_once` records is then finished separately: one after another on this machine, in Spark by the
+        executors. A part that cannot be split is finished whole, whatever its size. The engine measures the written
+        table, which is put in place only if it meets the requirements.
 
         Parameters
         ----------
         X : DuckDB relation, Spark DataFrame, polars LazyFrame or Ibis table
         path : path
-            A name that ends in .parquet or .csv is a file, another one a folder of Parquet files. Spark writes folders.
+            A name that ends in .parquet or .csv is a file, any other a folder of Parquet files. Spark writes folders.
         y : name of a column, optional
-            The label, which is released as it is.
+            The label, which is released unchanged.
         partition_by : names
             Columns that become folders, `column=value`.
         rows_at_once : int
-            How many records may be held in memory at once, by each worker.
+            How many records each worker may hold in memory.
 
         Returns
         -------
         self
-            `release_` says what was measured; its `frame` is the lazy table that was written, in no particular order.
+            `release_` has the measured figures; its `frame` is the written table, lazy and in no particular order.
 
         Examples
         --------
@@ -193,7 +193,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         (5000, True, ['age', 'job'])
         """
         from modicum.anonymizers.out_of_core.engine_release import (
-            release_at,  # deferred: it needs all that engines need
+            release_at,  # deferred: it imports the engines
         )
 
         self._check_settings()
@@ -203,21 +203,21 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         return self
 
     def _check_engine(self) -> None:
-        """Refuse what cannot be had where a table lives."""
+        """Refuse settings that an engine cannot carry out."""
         raise ParameterError(
-            f"{type(self).__name__} takes all records at once; Mondrian, RPlusTree and AccuracyGuided release a table "
-            "where it lives."
+            f"{type(self).__name__} needs all records in memory; use Mondrian, RPlusTree or AccuracyGuided for a table "
+            "in an engine."
         )
 
     def _complete_task(self, table: EngineTable, task: WholeTask, y: str | None) -> WholeTask:
-        """What else must be known of the whole table before its parts are told."""
+        """Add what the method must know about the whole table before it is divided."""
         return task
 
     def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:
-        raise DataError(f"{type(self).__name__} does not say how it takes a table apart.")
+        raise DataError(f"{type(self).__name__} must implement _upper.")
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """The names of the columns that are released."""
+        """Return the names of the released columns."""
         check_is_fitted(self)
         return np.array(self._published, dtype=object)
 
@@ -229,7 +229,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         return tags
 
     def _groups(self, task: Task) -> Codes:
-        raise DataError(f"{type(self).__name__} does not say how it makes groups.")
+        raise DataError(f"{type(self).__name__} must implement _groups.")
 
     def _check_settings(self) -> None:
         check_choice(self, "representatives", REPRESENTATIVES)
@@ -245,9 +245,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     def _task(self, X: Any, y: Any) -> Task:
         self._check_settings()
         if is_table(X):
-            raise DataError(
-                f"The table lives in an engine; {type(self).__name__}.release_to(X, path) writes its release there."
-            )
+            raise DataError(f"The table is in an engine; use {type(self).__name__}.release_to(X, path) to release it.")
         self.__dict__.pop("sample_indices_", None)
         frame = frame_of(self, X)
         self._columns = list(frame.columns)
@@ -257,24 +255,24 @@ class Anonymizer(TransformerMixin, BaseEstimator):
 
     def _publish(self, task: Task, groups: Codes, suppressed: int) -> None:
         values = None if self.output == "ranges" else self._values(task, groups)
-        asked = self._describe_requirement(task.needs.requirement.distance)
-        self.release_ = release(task, groups, values, method=type(self).__name__, asked=asked, suppressed=suppressed)
+        terms = self._describe_requirement(task.needs.requirement.distance)
+        self.release_ = release(task, groups, values, method=type(self).__name__, terms=terms, suppressed=suppressed)
 
     def _describe_requirement(self, distance: Distance) -> ReleaseTerms:
-        """What was asked for, as a release tells it."""
-        asked: ReleaseTerms = {"k": self.k}
+        """Return the requirements in the form that a release stores."""
+        terms: ReleaseTerms = {"k": self.k}
         if self.l is not None:
-            asked["l"] = self.l
-            asked["diversity"] = self.diversity
+            terms["l"] = self.l
+            terms["diversity"] = self.diversity
             if self.diversity == "recursive":
-                asked["c"] = self.c
+                terms["c"] = self.c
         if self.t is not None:
-            asked["t"] = self.t
-            asked["distance"] = distance
-        return asked
+            terms["t"] = self.t
+            terms["distance"] = distance
+        return terms
 
     def _values(self, task: Task, groups: Codes) -> list[GroupValues]:
-        """What stands for each group, one attribute after another."""
+        """Compute the representative values of each group, attribute by attribute."""
         members = [GroupMembers(column, groups, task.needs.persons) for column in task.ranked.columns]
         if self.representatives == "record":
             warnings.warn(
@@ -290,12 +288,12 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         return [mean(each) if self.representatives == "mean" else median(each) for each in members]
 
     def _select_rows(self, task: Task, groups: Codes) -> Codes:
-        """The rows that stay when the groups with the highest loss go, as many as may and as keep t."""
+        """Leave out the groups with the highest loss, as many as allowed while t holds; return the remaining rows."""
         sizes = np.bincount(groups)
         cost = loss(task, groups)[1]
         order = np.argsort(-cost, kind="stable")
-        gone = np.cumsum(sizes[order]) <= self.max_suppressed * len(groups)
-        many = int((gone & (cost[order] > 0)).sum())
+        allowed = np.cumsum(sizes[order]) <= self.max_suppressed * len(groups)
+        many = int((allowed & (cost[order] > 0)).sum())
         while many:
             rows = np.flatnonzero(~np.isin(groups, order[:many]))
             if not len(rows) or self._still_close(task, groups, rows):
@@ -304,20 +302,20 @@ class Anonymizer(TransformerMixin, BaseEstimator):
         return np.arange(len(groups))
 
     def _still_close(self, task: Task, groups: Codes, rows: Codes) -> bool:
-        """Whether what stays is as close to all that stays as it must be: leaving records out moves both."""
+        """Whether the remaining groups are close to all remaining records: leaving records out changes both."""
         if self.t is None:
             return True
-        few = task.some(rows)
-        ranges = replace_values(few, np.unique(groups[rows], return_inverse=True)[1], None)
-        return float(measure_anonymity(few, ranges)[2] or 0.0) <= self.t
+        remaining = task.some(rows)
+        ranges = replace_values(remaining, np.unique(groups[rows], return_inverse=True)[1], None)
+        return float(measure_anonymity(remaining, ranges)[2] or 0.0) <= self.t
 
     def _like(self, frame: Any, X: Any) -> Any:
-        """The table as what was given: an array for an array."""
+        """Return the table as an array if X was one."""
         return frame.to_numpy() if is_array(X) else frame
 
 
-def _rows_of(y: Any, rows: Codes) -> Any:
-    """Some of the labels, in the form in which they were given."""
+def _select_labels(y: Any, rows: Codes) -> Any:
+    """Select labels, keeping their type."""
     if y is None:
         return None
     if hasattr(y, "iloc"):

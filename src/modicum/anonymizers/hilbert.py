@@ -1,4 +1,4 @@
-"""Hilbert: order the records along a space-filling curve, then cut the line (Ghinita et al. 2007)."""
+"""Hilbert: sort the records along a space-filling curve, then cut it (Ghinita et al. 2007)."""
 
 import numba
 import numpy as np
@@ -9,33 +9,33 @@ from modicum.anonymizers.ranks import Ranked
 from modicum.anonymizers.task import Task
 from modicum.typing import Codes
 
-_BITS = 16  # of each coordinate, at most
+_BITS = 16  # maximum per coordinate
 _WORD = 60
-_SHARES = np.array([0.5, 0.375, 0.625, 0.25, 0.75, 0.125, 0.875])  # where a run is cut, the first that may be
+_SHARES = np.array([0.5, 0.375, 0.625, 0.25, 0.75, 0.125, 0.875])  # where to try to cut a run, in this order
 
 
 class Hilbert(Anonymizer):
-    """k-anonymous records by cutting the Hilbert curve: the second of the three comparators of [Goldsteen21 §4].
+    """k-anonymous records by cutting the Hilbert curve, the second of three comparators in [Goldsteen21 §4].
 
-    Records that are near to each other on the curve are alike in most attributes. For k alone the line is cut into runs
-    with the least NCP there is, by dynamic programming in O(k · n). With ℓ, t or persons, for which no short proof of
-    the best cut exists, runs are halved near their middle while both parts keep what is asked.
+    Records close to each other on the curve are similar in most attributes. With k alone, dynamic programming cuts the
+    curve into runs with the smallest possible NCP in O(k · n). With ℓ, t or persons this does not find the best cut, so
+    runs are halved near their middle while both parts meet the requirements.
 
     Parameters
     ----------
     k : int
-        The fewest records (persons, where the schema says whose a record is) that share their quasi-identifiers.
+        The minimum number of records (persons, if the schema has a person column) with equal quasi-identifiers.
     quasi_identifiers : names
-        By which people could be recognised; all attributes but the sensitive one by default.
+        The attributes that could identify people; by default all except the sensitive one.
     l, t, sensitive
         ℓ-diversity and t-closeness of one attribute in every group.
     diversity, c, distance, representatives, output, max_suppressed, schema, random_state
-        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `max_suppressed` is.
+        As in `modicum.anonymizers.base.Anonymizer`; `fit` ignores `max_suppressed` and leaves no record out.
 
     Attributes
     ----------
     release_ : Release
-        The anonymous table and what was measured of it.
+        The anonymous table and its measured privacy and loss.
 
     Examples
     --------
@@ -57,8 +57,7 @@ class Hilbert(Anonymizer):
 
 
 def curve_order(ranked: Ranked) -> Codes:
-    """The records in the order of the Hilbert curve through their ranks; those at one point by their row."""
-
+    """Sort the records along the Hilbert curve through their ranks; records at one point by row."""
     steps = np.maximum(ranked.codes.max(axis=0), 1).astype(np.int64)
     bits = int(min(_BITS, max(1, np.ceil(np.log2(steps.max() + 1)))))
     cells = (ranked.codes * ((2**bits - 1) / steps)).astype(np.int64)
@@ -69,7 +68,7 @@ def curve_order(ranked: Ranked) -> Codes:
 
 
 def _number_runs(order: Codes, last: Codes) -> Codes:
-    """Each record's run, from where the run that ends at each place begins."""
+    """Number each record's run; `last[end]` is the start of the run that ends at `end`."""
     ends = [len(order)]
     while ends[-1] > 0:
         ends.append(int(last[ends[-1]]))
@@ -84,9 +83,9 @@ def _number_runs(order: Codes, last: Codes) -> Codes:
 
 @numba.njit(cache=True, nogil=True)
 def hilbert_words(cells, bits, words):  # type: ignore[no-untyped-def]
-    """Each point's place on the Hilbert curve as words of 60 bits, the first word first (Skilling 2004).
+    """Compute each point's place on the Hilbert curve as words of 60 bits, first word first (Skilling 2004).
 
-    `cells` are the coordinates, whole numbers of so many bits; they are overwritten.
+    `cells` are the coordinates, integers of `bits` bits; they are overwritten.
     """
     n, d = cells.shape
     top = np.int64(1) << (bits - 1)
@@ -123,9 +122,9 @@ def hilbert_words(cells, bits, words):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def cheapest_runs(order, table, k):  # type: ignore[no-untyped-def]
-    """Cut a sequence of records into runs of at least k with the least loss (NCP), exactly, by dynamic programming.
+    """Cut a sequence of records into runs of at least k with the smallest loss (NCP), by dynamic programming.
 
-    No run of the best cut needs to hold 2k records or more: cutting it once more loses no more.
+    An optimal cut exists without runs of 2k or more records, because cutting such a run does not increase the loss.
     """
     codes, starts, sizes, positions, is_category, present = table
     n, d = codes.shape
@@ -167,7 +166,7 @@ def cheapest_runs(order, table, k):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def halve_runs(order, table, needs, shares):  # type: ignore[no-untyped-def]
-    """Cut a sequence of records in two, near its middle, while both parts may be groups; where each run ends."""
+    """Halve a sequence of records near its middle while both parts may be groups; return where each run starts."""
     n = len(order)
     room = working_space(table, needs)
     last = np.zeros(n + 1, np.int64)

@@ -1,9 +1,9 @@
-"""Compiled partitions: how wide records spread, whether they may be a group, and top-down splits.
+"""Compiled partitions: the spread of records, the requirements on groups, and top-down splits.
 
 Tuples keep the calls short: `table` is (codes, starts, sizes, positions, is_category, present) of `Ranked`, `needs` is
 (k, rule, limited, sensitive, n_sensitive, persons, n_persons) of `task.Needs`, `room` is working space.
 
-The second half asks the same of a table too large for memory, where only counts of its codes come here.
+The second half does the same for a table too large for memory, from counts of its codes.
 """
 
 import numba
@@ -14,7 +14,7 @@ from modicum.measures.kernel import holds
 
 @numba.njit(cache=True, nogil=True)
 def working_space(table, needs):  # type: ignore[no-untyped-def]
-    """Marks of codes and of persons, counts of sensitive values, lowest and highest code, number of values."""
+    """Allocate marks of codes and persons, counts of sensitive values, lowest and highest codes, and a turn counter."""
     sizes = table[2]
     d = len(sizes)
     marks, seen = np.zeros(sizes.sum(), np.int64), np.zeros(needs[6], np.int64)
@@ -23,9 +23,9 @@ def working_space(table, needs):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def spread(rows, low, high, table, room, widths):  # type: ignore[no-untyped-def]
-    """How much of each attribute's domain the records rows[low:high] take: their NCP.
+    """Compute the share of each attribute's domain that the records rows[low:high] span: their NCP.
 
-    A number that may also be missing could be anything, which counts 1.
+    A number that may be missing could have any value, so it counts 1.
     """
     codes, starts, sizes, positions, is_category, present = table
     marks, _, _, lowest, highest, turn = room
@@ -60,7 +60,7 @@ def spread(rows, low, high, table, room, widths):  # type: ignore[no-untyped-def
 
 @numba.njit(cache=True, nogil=True)
 def may_be_group(rows, low, high, needs, room):  # type: ignore[no-untyped-def]
-    """Whether the records rows[low:high] are enough, of enough persons, diverse and close."""
+    """Whether rows[low:high] have enough records and persons, and are diverse and close."""
     k, rule, limited, sensitive, _, persons, n_persons = needs
     if high - low < k:
         return False
@@ -84,12 +84,12 @@ def may_be_group(rows, low, high, needs, room):  # type: ignore[no-untyped-def]
     return True
 
 
-# Top-down partitions: split the records by one attribute at a time while both sides may be groups.
+# Top-down partitions: split records by one attribute at a time while both sides may be groups.
 
 
 @numba.njit(cache=True, nogil=True)
 def sort_codes(codes, rows, low, high, a, size):  # type: ignore[no-untyped-def]
-    """The codes of one attribute in order; counted where there are few, sorted where there are many."""
+    """Sort the codes of one attribute, by counting if it has few codes."""
     n = high - low
     found = np.empty(n, np.int32)
     if size > 4 * n:
@@ -109,10 +109,10 @@ def sort_codes(codes, rows, low, high, a, size):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def places(ordered, k, missing, relaxed, is_category, found):  # type: ignore[no-untyped-def]
-    """Where the ordered codes may be cut, the best place first; how many there are (at most three).
+    """Find the places to cut the ordered codes, best first; return how many there are (at most three).
 
-    First where the missing values of a number begin, then the two ends of the run of equal values in the middle, the
-    nearer one first; in a relaxed partition the very middle.
+    The first place is where the missing values of a number begin. Then follow the two ends of the run of equal values
+    in the middle, the nearer one first; in a relaxed partition, the exact middle.
     """
     n, many = len(ordered), 0
     if not is_category and ordered[n - 1] == missing:
@@ -137,8 +137,8 @@ def places(ordered, k, missing, relaxed, is_category, found):  # type: ignore[no
 def divide(codes, rows, spare, low, high, a, ordered, place):  # type: ignore[no-untyped-def]
     """Move the `place` records with the lowest codes of an attribute to the front, in their old order."""
     limit = ordered[place]
-    ties = place - np.searchsorted(ordered, limit)  # so many of the equal ones go left
-    middle, kept = low, 0
+    ties = place - np.searchsorted(ordered, limit)  # how many records with the limit code go left
+    middle, n_right = low, 0
     for i in range(low, high):
         r = rows[i]
         code = codes[r, a]
@@ -150,15 +150,15 @@ def divide(codes, rows, spare, low, high, a, ordered, place):  # type: ignore[no
             rows[middle] = r
             middle += 1
         else:
-            spare[kept] = r
-            kept += 1
-    rows[middle:high] = spare[:kept]
+            spare[n_right] = r
+            n_right += 1
+    rows[middle:high] = spare[:n_right]
     return middle
 
 
 @numba.njit(cache=True, nogil=True)
 def widest_split(rows, spare, low, high, table, needs, room, relaxed, widths, found):  # type: ignore[no-untyped-def]
-    """Mondrian: the widest attribute that can be cut at its median; where the right side begins, or -1."""
+    """Mondrian: cut the widest attribute that can be cut at its median; return where the right side begins, or -1."""
     codes, _, sizes, _, is_category, _ = table
     spread(rows, low, high, table, room, widths)
     for a in np.argsort(-widths, kind="mergesort"):
@@ -174,7 +174,7 @@ def widest_split(rows, spare, low, high, table, needs, room, relaxed, widths, fo
 
 @numba.njit(cache=True, nogil=True)
 def tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, found):  # type: ignore[no-untyped-def]
-    """R+-tree: of the cuts near each attribute's median, the one whose two boxes lose least; or -1."""
+    """R+-tree: make the cut near an attribute's median whose two boxes lose least; return where it is, or -1."""
     codes, _, sizes, _, is_category, _ = table
     best, attribute, where = np.inf, -1, 0
     for a in range(len(sizes)):
@@ -199,10 +199,10 @@ def tightest_split(rows, spare, low, high, table, needs, room, relaxed, widths, 
 
 @numba.njit(cache=True, nogil=True)
 def split_groups(table, needs, relaxed, tight, groups):  # type: ignore[no-untyped-def]
-    """Split groups, numbered from 0, down to those that cannot be split any more; each record's new group."""
+    """Split groups, numbered from 0, until none can be split; return each record's new group."""
     d = table[0].shape[1]
     rows, spare = np.argsort(groups, kind="mergesort"), np.empty(len(groups), np.int64)
-    found = np.empty(len(groups), np.int64)
+    new_groups = np.empty(len(groups), np.int64)
     room = working_space(table, needs)
     widths, where = np.empty(d), np.empty(3, np.int64)
     ends = np.cumsum(np.bincount(groups))
@@ -218,22 +218,22 @@ def split_groups(table, needs, relaxed, tight, groups):  # type: ignore[no-untyp
                 middle = widest_split(rows, spare, low, high, table, needs, room, relaxed, widths, where)
         if middle < 0:
             for i in range(low, high):
-                found[rows[i]] = many
+                new_groups[rows[i]] = many
             many += 1
             continue
         open_.append((middle, high))
         open_.append((low, middle))
-    return found
+    return new_groups
 
 
-# Splits from counts: what is asked of records above, asked of how often each code occurs.
+# Splits from counts: the same as above, computed from how often each code occurs.
 #
-# Here `table` is without the codes, and `counts` are one node's, all attributes' codes one after another.
+# Here `table` has no codes, and `counts` are those of one node for the codes of all attributes, one after another.
 
 
 @numba.njit(cache=True, nogil=True)
 def measure_spread(counts, table, widths) -> None:  # type: ignore[no-untyped-def]
-    """How much of each attribute's domain the records of a node take, as `spread` measures it."""
+    """Compute the share of each attribute's domain that the records of a node span, as `spread` does."""
     starts, sizes, positions, is_category, present = table
     for a in range(len(sizes)):
         start, missing = starts[a], sizes[a] - 1
@@ -257,10 +257,10 @@ def measure_spread(counts, table, widths) -> None:  # type: ignore[no-untyped-de
 
 @numba.njit(cache=True, nogil=True)
 def find_cut_places(own, k, is_category, limits):  # type: ignore[no-untyped-def]
-    """The codes at which an attribute may be cut (lower ones go left), the best first, as `places` finds them."""
+    """Find the codes at which to cut an attribute (lower codes go left), best first, as `places` does."""
     n, missing, many = own.sum(), len(own) - 1, 0
-    gone = own[missing]
-    if not is_category and gone >= k and n - gone >= k:
+    n_missing = own[missing]
+    if not is_category and n_missing >= k and n - n_missing >= k:
         limits[many] = missing
         many += 1
     middle, below, code = n // 2, 0, 0
@@ -279,7 +279,7 @@ def find_cut_places(own, k, is_category, limits):  # type: ignore[no-untyped-def
 
 @numba.njit(cache=True, nogil=True)
 def loss_of_sides(left, counts, n_left, n_right, table, widths):  # type: ignore[no-untyped-def]
-    """What the two sides of a cut lose together, as `tightest_split` adds it up."""
+    """Sum the loss of both sides of a cut, as `tightest_split` does."""
     measure_spread(left, table, widths)
     loss = n_left * widths.sum()
     measure_spread(counts - left, table, widths)
@@ -289,7 +289,7 @@ def loss_of_sides(left, counts, n_left, n_right, table, widths):  # type: ignore
 
 @numba.njit(cache=True, nogil=True)
 def route(codes, attributes, limits, lefts, nodes) -> None:  # type: ignore[no-untyped-def]
-    """The node of a tree of cuts that each record comes to; the right child follows the left one."""
+    """Find the leaf of a tree of cuts for each record; the right child follows the left one."""
     for r in range(len(codes)):
         node = 0
         while attributes[node] >= 0:
@@ -299,7 +299,7 @@ def route(codes, attributes, limits, lefts, nodes) -> None:  # type: ignore[no-u
 
 @numba.njit(cache=True, nogil=True)
 def count_codes(codes, slots, starts, total, counts) -> None:  # type: ignore[no-untyped-def]
-    """Add each record's codes to the counts of its slot; a slot below 0 is not counted."""
+    """Add each record's codes to the counts of its slot; skip slots below 0."""
     for r in range(len(codes)):
         if slots[r] >= 0:
             base = slots[r] * total
@@ -309,7 +309,7 @@ def count_codes(codes, slots, starts, total, counts) -> None:  # type: ignore[no
 
 @numba.njit(cache=True, nogil=True)
 def count_left(codes, slots, firsts, attributes, limits, targets, starts, total, counts) -> None:  # type: ignore[no-untyped-def]
-    """For every cut of a record's slot that sends it left, add its codes of the targets."""
+    """Add a record's codes of the target columns to every cut of its slot that sends it left."""
     for r in range(len(codes)):
         slot = slots[r]
         if slot < 0:

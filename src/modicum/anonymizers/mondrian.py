@@ -1,4 +1,4 @@
-"""Mondrian: split the widest attribute at its median while both sides keep what is asked (LeFevre et al. 2006)."""
+"""Mondrian: split the widest attribute at its median while both sides meet the requirements (LeFevre et al. 2006)."""
 
 from collections.abc import Iterable
 
@@ -17,31 +17,31 @@ from modicum.typing import Codes
 
 
 class Mondrian(Anonymizer):
-    """k-anonymous records by median splits: the first of the three comparators of [Goldsteen21 §4].
+    """k-anonymous records by median splits, the first of three comparators in [Goldsteen21 §4].
 
-    From all records down, the attribute that takes the largest share of its domain is split at its median; where that
-    would leave a side with fewer than k records (or not diverse or close enough), the next widest is tried. In a
-    *strict* partition equal values stay together, in a relaxed one those at the median go to both sides, so that halves
-    are equal. A category's values are split in their order: as declared, by hierarchy, by size or name. Where a number
-    is missing in some records, these are split off first.
+    Starting from all records, the attribute with the largest share of its domain is split at its median. If a side
+    would have fewer than k records (or not be diverse or close enough), the next widest attribute is tried. In a
+    *strict* partition equal values stay together; in a relaxed one, values at the median go to both sides, so that the
+    halves are equal. Categories are split in their order: as declared, by hierarchy, by size or by name. Records with a
+    missing number are split off first.
 
     Parameters
     ----------
     strict : bool
         Keep equal values together.
     k : int
-        The fewest records (persons, where the schema says whose a record is) that share their quasi-identifiers.
+        The minimum number of records (persons, if the schema has a person column) with equal quasi-identifiers.
     quasi_identifiers : names
-        By which people could be recognised; all attributes but the sensitive one by default.
+        The attributes that could identify people; by default all except the sensitive one.
     l, t, sensitive
         ℓ-diversity and t-closeness of one attribute in every group.
     diversity, c, distance, representatives, output, max_suppressed, schema, random_state
-        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `max_suppressed` is.
+        As in `modicum.anonymizers.base.Anonymizer`; `fit` ignores `max_suppressed` and leaves no record out.
 
     Attributes
     ----------
     release_ : Release
-        The anonymous table and what was measured of it.
+        The anonymous table and its measured privacy and loss.
 
     Examples
     --------
@@ -93,8 +93,8 @@ class Mondrian(Anonymizer):
     def _check_engine(self) -> None:
         if not self.strict:
             raise ParameterError(
-                "Mondrian with strict=False deals equal values out in the order of the rows, which an engine does not "
-                "keep; release_to needs strict=True."
+                "Mondrian with strict=False divides equal values by row order, which an engine does not keep; use "
+                "strict=True for release_to."
             )
 
     def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:

@@ -1,4 +1,4 @@
-"""From groups to a table: each record gets what stands for its group, and what comes out is measured anew."""
+"""Turn groups into a table: each record gets its group's representative, and the result is measured independently."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -25,13 +25,13 @@ from modicum.table.frames import as_frame
 from modicum.table.values import canonical, iso
 from modicum.typing import Codes, Floats
 
-# A group in words: a range for a number, the list of values for a category [Goldsteen21 §3].
+# Describe a group: a range for a number, a list of values for a category [Goldsteen21 §3].
 
 MISSING = "(missing)"
 
 
 def range_labels(members: GroupMembers) -> list[str]:
-    """What each group's records may be, for people.
+    """Describe the values of each group's records.
 
     Examples
     --------
@@ -47,19 +47,19 @@ def range_labels(members: GroupMembers) -> list[str]:
     (['31–34', '60'], ['clerk | nurse', '(missing)'])
     """
     column = members.column
-    return _sets(members) if column.attribute.is_category else _intervals(members)
+    return _list_values(members) if column.attribute.is_category else _list_intervals(members)
 
 
-def _intervals(members: GroupMembers) -> list[str]:
+def _list_intervals(members: GroupMembers) -> list[str]:
     column = members.column
     text = iso if column.attribute.kind == "date" else number_text
     ends = np.column_stack([members.at(0.0), members.at(1.0), members.present, members.sizes - members.present])
     kinds, which = np.unique(np.minimum(ends, [np.iinfo(np.int64).max] * 2 + [1, 1]), axis=0, return_inverse=True)
-    names = [_interval(column, text, *kind) for kind in kinds.tolist()]
-    return [names[i] for i in which.ravel().tolist()]
+    labels = [_format_interval(column, text, *kind) for kind in kinds.tolist()]
+    return [labels[i] for i in which.ravel().tolist()]
 
 
-def _interval(
+def _format_interval(
     column: RankedColumn, text: Callable[[float], str], low: int, high: int, has_value: int, has_missing: int
 ) -> str:
     if not has_value:
@@ -70,34 +70,34 @@ def _interval(
     return f"{named} or {MISSING}" if has_missing else named
 
 
-def _sets(members: GroupMembers) -> list[str]:
+def _list_values(members: GroupMembers) -> list[str]:
     column = members.column
     size = len(column.values) + 1
     keys = np.unique(members.groups * size + column.codes)
     groups, codes = keys // size, keys % size
     starts = np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(keys)).tolist()
-    known = [*column.values, MISSING]
-    named: dict[bytes, str] = {}
+    words = [*column.values, MISSING]
+    labels: dict[bytes, str] = {}
     found = []
     for start, end in pairwise(starts):
         own: Codes = codes[start:end]
         key = own.tobytes()
-        if key not in named:
-            named[key] = " | ".join(known[code] for code in own.tolist())
-        found.append(named[key])
+        if key not in labels:
+            labels[key] = " | ".join(words[code] for code in own.tolist())
+        found.append(labels[key])
     return found
 
 
 # The released table
 
 _ROUNDING = 1e-9
-_LABEL, _PERSON, _SENSITIVE = "\0label", "\0person", "\0sensitive"  # no names that data has
+_LABEL, _PERSON, _SENSITIVE = "\0label", "\0person", "\0sensitive"  # names that no data has
 
 
 def replace_values(task: Task, groups: Codes, values: Sequence[GroupValues] | None) -> Any:
-    """The records with each quasi-identifier replaced: by a value for each group, or where there are none by ranges.
+    """Replace each quasi-identifier by its group's value, or by ranges without values.
 
-    Every other column stays as it is; columns that name a person are left out.
+    Every other column stays unchanged; columns that identify a person are left out.
     """
     columns = {}
     for j, ranked in enumerate(task.ranked.columns):
@@ -105,49 +105,49 @@ def replace_values(task: Task, groups: Codes, values: Sequence[GroupValues] | No
             labels = np.array(range_labels(GroupMembers(ranked, groups)), dtype=object)
             columns[ranked.attribute.name] = labels[groups]
         else:
-            made = build_typed_column(ranked.attribute, values[j].written, groups, task.frame)
-            columns[ranked.attribute.name] = _cast_like(made, task.frame[ranked.attribute.name])
-    return _with_columns(task, columns)
+            column = build_typed_column(ranked.attribute, values[j].written, groups, task.frame)
+            columns[ranked.attribute.name] = _cast_like(column, task.frame[ranked.attribute.name])
+    return _replace_columns(task, columns)
 
 
-def _cast_like(made: Any, given: nw.Series[Any]) -> Any:
-    """What stands for groups, in the very type of the column: dates' units, categories, odd objects."""
+def _cast_like(column: Any, given: nw.Series[Any]) -> Any:
+    """Cast representatives to the exact type of the given column: units of dates, categories, unusual objects."""
     native = given.to_native()
-    if not isinstance(made, pd.Series):
-        return nw.from_native(made, series_only=True).cast(given.dtype).to_native()
-    if made.dtype == native.dtype and native.dtype != object:
-        return made
+    if not isinstance(column, pd.Series):
+        return nw.from_native(column, series_only=True).cast(given.dtype).to_native()
+    if column.dtype == native.dtype and native.dtype != object:
+        return column
     if native.dtype == object:
-        known = {canonical(value): value for value in native.dropna().unique() if not isinstance(value, str)}
-        return made.map(lambda value: known.get(canonical(value), value), na_action="ignore").astype(object)
-    return made.astype(native.dtype)
+        originals = {canonical(value): value for value in native.dropna().unique() if not isinstance(value, str)}
+        return column.map(lambda value: originals.get(canonical(value), value), na_action="ignore").astype(object)
+    return column.astype(native.dtype)
 
 
-def _with_columns(task: Task, columns: Mapping[str, pd.Series | npt.NDArray[np.object_]]) -> Any:
+def _replace_columns(task: Task, columns: Mapping[str, pd.Series | npt.NDArray[np.object_]]) -> Any:
     native = task.frame.to_native()
     if isinstance(native, pd.DataFrame):
-        found = native[task.published].copy(deep=False)
+        frame = native[task.published].copy(deep=False)
         for name, values in columns.items():
-            found[name] = values if isinstance(values, pd.Series) else pd.Series(values, index=found.index)
-        return found
-    made = [_series(name, values, task.frame) for name, values in columns.items()]
-    return task.frame.select(task.published).with_columns(made).to_native()
+            frame[name] = values if isinstance(values, pd.Series) else pd.Series(values, index=frame.index)
+        return frame
+    series = [_build_series(name, values, task.frame) for name, values in columns.items()]
+    return task.frame.select(task.published).with_columns(series).to_native()
 
 
-def _series(name: str, values: Any, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
+def _build_series(name: str, values: Any, frame: nw.DataFrame[Any]) -> nw.Series[Any]:
     if isinstance(values, np.ndarray):
         return nw.new_series(name, values.tolist(), nw.String, backend=frame.implementation)
     return nw.from_native(values, series_only=True).alias(name)
 
 
 def loss(task: Task, groups: Codes) -> tuple[InformationLoss, Floats]:
-    """NCP of the groups, and each group's own sum over the attributes."""
+    """Compute the NCP of the groups, and each group's sum over the attributes."""
     widths = widths_of(task, groups)
     return group_ncp(task.names, widths, groups), np.sum(widths, axis=0)
 
 
 def widths_of(task: Task, groups: Codes) -> list[Floats]:
-    """NCP of each group, one attribute after another."""
+    """Compute the NCP of each group, attribute by attribute."""
     widths = []
     for ranked in task.ranked.columns:
         if ranked.attribute.is_category:
@@ -164,14 +164,14 @@ def release(
     values: Sequence[GroupValues] | None,
     *,
     method: str,
-    asked: ReleaseTerms,
+    terms: ReleaseTerms,
     suppressed: int,
 ) -> Release:
-    """The table that these groups make, with what it really has; refused where that is less than was asked for."""
+    """Build the table of these groups and measure it; refuse it if it does not meet the terms."""
     frame = replace_values(task, groups, values)
-    found = loss(task, groups)[0]
+    information_loss = loss(task, groups)[0]
     names, k, diversity, closeness = task.names, *measure_anonymity(task, frame)
-    refuse_broken(asked, k, diversity, closeness)
+    refuse_broken(terms, k, diversity, closeness)
     label = None
     if task.label is not None:
         quasi = as_frame(frame).select(names).with_columns(_codes(_LABEL, task.label, task.frame))
@@ -183,7 +183,7 @@ def release(
         output="ranges" if values is None else "values",
         quasi_identifiers=tuple(names),
         sensitive=None if task.needs.sensitive is None else task.needs.sensitive.attribute.name,
-        asked=asked,
+        asked=terms,
         k=k,
         l=diversity,
         t=closeness,
@@ -191,15 +191,15 @@ def release(
         n_classes=int(classes.max()) + 1,
         rows=len(groups),
         suppressed=suppressed,
-        ncp=found.gcp,
-        ncp_by_attribute=found.by_attribute,
+        ncp=information_loss.gcp,
+        ncp_by_attribute=information_loss.by_attribute,
         discernibility=discernibility(frame, names, suppressed=suppressed),
         classification_metric=label,
     )
 
 
 def measure_anonymity(task: Task, frame: Any) -> tuple[int, float | None, float | None]:
-    """k, ℓ and t of a released table, by measures that know nothing of how it was made."""
+    """Measure k, ℓ and t of a released table, independently of how it was made."""
     names, needs = task.names, task.needs
     table = as_frame(frame).select(names)
     if needs.persons is not None:
@@ -217,7 +217,7 @@ def measure_anonymity(task: Task, frame: Any) -> tuple[int, float | None, float 
 
 
 def measure_protection(
-    asked: Requirement,
+    requirement: Requirement,
     frame: Any,
     names: Sequence[str],
     sensitive: str,
@@ -225,15 +225,15 @@ def measure_protection(
     order: Sequence[Any] | None = None,
     hierarchy: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[float | None, float | None]:
-    """ℓ and t of a released table, each where it was asked for, by the order or hierarchy that its distance needs."""
+    """Measure the required ℓ and t of a released table, with the order or hierarchy that the distance needs."""
     diversity = closeness = None
-    if asked.l is not None:
-        c = asked.c if asked.diversity == "recursive" else None
-        diversity = l_diversity(frame, names, sensitive, kind=asked.diversity, c=c)
-    if asked.t is not None:
-        order = order if asked.distance == "ordered" else None
-        tree = hierarchy if asked.distance == "hierarchical" else None
-        closeness = t_closeness(frame, names, sensitive, distance=asked.distance, order=order, hierarchy=tree)
+    if requirement.l is not None:
+        c = requirement.c if requirement.diversity == "recursive" else None
+        diversity = l_diversity(frame, names, sensitive, kind=requirement.diversity, c=c)
+    if requirement.t is not None:
+        order = order if requirement.distance == "ordered" else None
+        tree = hierarchy if requirement.distance == "hierarchical" else None
+        closeness = t_closeness(frame, names, sensitive, distance=requirement.distance, order=order, hierarchy=tree)
     return diversity, closeness
 
 
@@ -245,16 +245,16 @@ def _codes(name: str, codes: Any, like: nw.DataFrame[Any]) -> nw.Series[Any]:
     return series
 
 
-def refuse_broken(asked: ReleaseTerms, k: int, diversity: float | None, closeness: float | None) -> None:
-    """Nothing is released that has less than was asked for."""
+def refuse_broken(terms: ReleaseTerms, k: int, diversity: float | None, closeness: float | None) -> None:
+    """Refuse a release that does not meet its terms."""
     broken = [
         name
         for name, is_kept in (
-            ("k", k >= asked["k"]),
-            ("l", diversity is None or diversity >= asked["l"] - _ROUNDING),
-            ("t", closeness is None or closeness <= asked["t"] + _ROUNDING),
+            ("k", k >= terms["k"]),
+            ("l", diversity is None or diversity >= terms["l"] - _ROUNDING),
+            ("t", closeness is None or closeness <= terms["t"] + _ROUNDING),
         )
         if not is_kept
     ]
     if broken:
-        raise DataError(f"The table would break the {broken[0]} that was asked for, so it is not released.")
+        raise DataError(f"The table does not meet the requested {broken[0]}, so it is not released.")

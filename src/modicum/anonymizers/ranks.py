@@ -1,8 +1,8 @@
-"""Quasi-identifiers as exact ranks: what partitions, medians and ranges are made of.
+"""Quasi-identifiers as exact ranks, from which partitions, medians and ranges are computed.
 
-Unlike `table.codes`, nothing is grouped: a number's code is the rank of its value among the distinct ones, so that two
-records are alike exactly when their codes are. Missing is a code of its own, after all values. Categories stand in
-their declared order, by their place in the hierarchy where there is one, else by name.
+Unlike in `table.codes`, nothing is grouped: a number's code is the rank of its value among the distinct values, so
+codes are equal exactly if values are. Missing has a separate code after all values. Categories are in their declared
+order, by their place in the hierarchy if there is one, otherwise by name.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,13 +24,13 @@ Ranks = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Whole:
-    """What a part must know of an attribute in the whole table.
+    """The facts about an attribute in the whole table that every part needs.
 
     Attributes
     ----------
     ends : the lowest and highest number
     counts : how many records have each category
-    missing : how many have none
+    missing : how many values are missing
     """
 
     ends: tuple[float, float]
@@ -40,10 +40,10 @@ class Whole:
 
 @dataclass(frozen=True)
 class RankedColumn:
-    """One attribute: each record's code, and what the codes stand for.
+    """One attribute: each record's code, and the values of the codes.
 
-    `values` are the distinct numbers (dates in seconds) or texts; a code beyond them is *missing*. Where the records
-    are a part of a larger table, `whole` says what must be known of all of it.
+    `values` are the distinct numbers (dates in seconds) or texts; the code after them is *missing*. If the records are
+    part of a larger table, `whole` has the facts about all of it.
     """
 
     attribute: Attribute
@@ -58,32 +58,32 @@ class RankedColumn:
         if isinstance(series.dtype, nw.Duration):
             raise DataError(f"The column {attribute.name!r} holds durations; give them as numbers.")
         if attribute.is_category:
-            return _category(series, attribute)
-        found = numbers(series, attribute)
-        if np.isinf(found).any():
-            raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
-        values, codes = np.unique(found, return_inverse=True)  # NaN is last, and once
+            return _rank_category(series, attribute)
+        given = numbers(series, attribute)
+        if np.isinf(given).any():
+            raise DataError(f"The column {attribute.name!r} contains infinity; use a number or a missing value.")
+        values, codes = np.unique(given, return_inverse=True)  # NaN comes last, once
         present = values[~np.isnan(values)]
         return cls(attribute, codes.astype(np.int32), present, series.dtype == nw.Float32)
 
     def some(self, rows: npt.NDArray[np.int64]) -> "RankedColumn":
-        """The same for some of the records."""
+        """Select some of the records."""
         return replace(self, codes=self.codes[rows])
 
     @property
     def missing(self) -> int:
-        """The code of a missing value, whether or not there is one."""
+        """The code for missing values, even if there are none."""
         return len(self.values)
 
     @property
     def n_possible(self) -> int:
-        """How many values there can be: those declared, or that occur; missing is one where it occurs."""
+        """How many values are possible: declared or occurring ones, and missing if it occurs."""
         declared = len(self.attribute.domain or ()) if self.attribute.is_category else 0
         return max(declared, len(self.values)) + self.has_missing
 
     @property
     def has_missing(self) -> bool:
-        """Whether a value is missing, in the whole table."""
+        """Whether a value is missing in the whole table."""
         if self.whole is not None:
             return self.whole.missing > 0
         return bool((self.codes == self.missing).any())
@@ -97,7 +97,7 @@ class RankedColumn:
 
     @property
     def positions(self) -> Floats:
-        """Where each code (missing last) stands between 0 and 1: numbers by size, others by rank."""
+        """The position of each code (missing last) between 0 and 1: numbers by size, others by rank."""
         m = len(self.values)
         if self.attribute.is_category:
             return np.arange(m + 1) / max(1, m - 1)
@@ -108,7 +108,7 @@ class RankedColumn:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """The lowest and highest number: as declared, else as found."""
+        """The lowest and highest number, declared or found."""
         if self.attribute.domain is not None:
             return self.attribute.bounds
         if self.whole is not None:
@@ -116,7 +116,7 @@ class RankedColumn:
         return (float(self.values[0]), float(self.values[-1])) if len(self.values) else (0.0, 0.0)
 
 
-def _category(series: nw.Series[Any], attribute: Attribute) -> RankedColumn:
+def _rank_category(series: nw.Series[Any], attribute: Attribute) -> RankedColumn:
     codes, words = texts(series)
     if len(words) > MAX_CATEGORIES:
         raise too_many_categories(attribute, len(words))
@@ -127,14 +127,14 @@ def _category(series: nw.Series[Any], attribute: Attribute) -> RankedColumn:
 
 
 def in_order(attribute: Attribute, words: Iterable[str]) -> list[str]:
-    """Categories as they are declared, else by their place in the hierarchy, numbers by size, texts by name."""
-    known = {word: i for i, word in enumerate(attribute.domain or ())}
+    """Sort categories as declared, then by their place in the hierarchy, numbers by size and texts by name."""
+    declared = {word: i for i, word in enumerate(attribute.domain or ())}
     tree = attribute.hierarchy or {}
-    return sorted(words, key=lambda word: (known.get(word, len(known)), tree.get(word, ())[::-1], _by_size(word)))
+    return sorted(words, key=lambda word: (declared.get(word, len(declared)), tree.get(word, ())[::-1], _by_size(word)))
 
 
 def _by_size(word: str) -> tuple[int, float, str]:
-    """Texts that are numbers by size and before the others, which stand by name."""
+    """Sort key: texts that are numbers by size, then the others by name."""
     try:
         size = float(word)
     except ValueError:
@@ -170,11 +170,11 @@ class Ranked:
         return np.ascontiguousarray(np.column_stack([each.codes for each in self.columns]))
 
     def for_kernel(self) -> tuple[Any, ...]:
-        """As `kernel` takes them: codes, starts, sizes, positions, is_category, present.
+        """Return the arguments of `kernel`: codes, starts, sizes, positions, is_category, present.
 
-        `sizes` are how many codes each attribute has, missing included, and `present` how many of them there can be.
-        The `positions` of all codes lie one attribute after another, each from its start on. A group's width is the
-        number of its values where `is_category`, else their range.
+        `sizes` is the number of codes of each attribute including missing, `present` the number of possible ones. The
+        `positions` of all codes are laid out attribute by attribute, each from its start. A group's width is its number
+        of values if `is_category`, otherwise their range.
         """
         sizes = np.array([len(each.values) + 1 for each in self.columns], dtype=np.int64)
         positions = np.concatenate([each.positions for each in self.columns])

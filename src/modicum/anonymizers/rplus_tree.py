@@ -10,29 +10,29 @@ from modicum.typing import Codes
 
 
 class RPlusTree(Anonymizer):
-    """k-anonymous records by the leaves of an R+-tree: the third of the three comparators of [Goldsteen21 §4].
+    """k-anonymous records from the leaves of an R+-tree, the third of three comparators in [Goldsteen21 §4].
 
-    Leaves of an R+-tree do not overlap; each is a group, and with `output="ranges"` its bounding box is published. The
-    tree is loaded in bulk and only its leaves are kept: from the top down, of the cuts nearest to each attribute's
-    median the one whose two boxes lose least (NCP) is made, until no side could keep k records. Records are not
-    inserted one by one, as in the paper's incremental case. `release_to` releases a table that does not fit into
-    memory, in files or an engine, by the same tree.
+    The leaves of an R+-tree do not overlap. Each leaf is a group, and `output="ranges"` publishes its bounding box. The
+    tree is built in bulk from the top down, and only its leaves are kept. Among the cuts nearest to each attribute's
+    median, the one with the smallest loss (NCP) of both boxes is made, until no side could have k records. The paper's
+    incremental insertion is not implemented. `release_to` uses the same tree for a table that does not fit into memory,
+    in files or an engine.
 
     Parameters
     ----------
     k : int
-        The fewest records (persons, where the schema says whose a record is) that share their quasi-identifiers.
+        The minimum number of records (persons, if the schema has a person column) with equal quasi-identifiers.
     quasi_identifiers : names
-        By which people could be recognised; all attributes but the sensitive one by default.
+        The attributes that could identify people; by default all except the sensitive one.
     l, t, sensitive
         ℓ-diversity and t-closeness of one attribute in every group.
     diversity, c, distance, representatives, output, max_suppressed, schema, random_state
-        As in `modicum.anonymizers.base.Anonymizer`; `fit` leaves no record out, whatever `max_suppressed` is.
+        As in `modicum.anonymizers.base.Anonymizer`; `fit` ignores `max_suppressed` and leaves no record out.
 
     Attributes
     ----------
     release_ : Release
-        The anonymous table and what was measured of it.
+        The anonymous table and its measured privacy and loss.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class RPlusTree(Anonymizer):
     """
 
     def _check_engine(self) -> None:
-        """Nothing that an engine cannot do."""
+        """Accept all settings."""
 
     def _upper(self, table: EngineTable, task: WholeTask, rows: int) -> Upper:
         return upper_levels(table, task, rows, tight=True)

@@ -1,4 +1,4 @@
-"""What an anonymizer is asked for, checked before any work: columns and their parts, and what groups must meet."""
+"""Check the arguments of an anonymizer before any work: columns by purpose, and requirements on groups."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,21 +17,21 @@ from modicum.table.schema import Schema
 from modicum.table.targets import MAX_CLASSES, label_values
 from modicum.typing import Codes
 
-# What a partition is given: ranked quasi-identifiers, and what every group must meet.
+# The input of a partition: ranked quasi-identifiers and the requirements on every group.
 
 _NOBODY = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What every group must meet, and the columns that tell: sensitive values, and whose a record is.
+    """The requirement on every group, and the columns it needs: sensitive values and persons.
 
     Parameters
     ----------
     requirement : Requirement
     sensitive : RankedColumn, optional
     persons : array, optional
-        A number from 0 for each record's person; then k counts persons.
+        The person of each record, numbered from 0; then k counts persons.
     """
 
     requirement: Requirement
@@ -44,27 +44,27 @@ class Needs:
 
     @property
     def n_sensitive(self) -> int:
-        """How many sensitive values there are, missing included."""
+        """How many sensitive values there are, including missing."""
         return 0 if self.sensitive is None else len(self.requirement.overall)
 
     @property
     def n_persons(self) -> int:
-        """How many persons the records are of, where that is known."""
+        """How many persons the records belong to, or 0 if unknown."""
         return 0 if self.persons is None else int(self.persons.max()) + 1
 
     @property
     def is_plain(self) -> bool:
-        """Whether the number of records alone decides."""
+        """Whether only the number of records matters."""
         return self.requirement.is_plain and self.persons is None
 
     def for_kernel(self) -> tuple[Any, ...]:
-        """As `kernel` takes them."""
+        """Return the arguments of `kernel`."""
         persons = _NOBODY if self.persons is None else self.persons
-        who = (self.sensitive_codes, self.n_sensitive, persons, self.n_persons)
-        return (self.requirement.k, self.requirement.rule, not self.requirement.is_plain, *who)
+        columns = (self.sensitive_codes, self.n_sensitive, persons, self.n_persons)
+        return (self.requirement.k, self.requirement.rule, not self.requirement.is_plain, *columns)
 
     def is_feasible(self) -> bool:
-        """Whether one group of all records would do: where not, nothing can."""
+        """Whether one group of all records meets the requirement; otherwise no release can."""
         counts = np.bincount(self.sensitive_codes, minlength=self.n_sensitive) if self.n_sensitive else None
         enough = self.persons is None or self.n_persons >= self.requirement.k
         return enough and (counts is None or self.requirement.is_met_by(counts))
@@ -75,15 +75,15 @@ def split(ranked: Ranked, needs: Needs, *, tight: bool, relaxed: bool = False, g
 
     Parameters
     ----------
-    tight : choose the attribute whose two sides lose least, rather than the widest
+    tight : choose the attribute whose two sides lose least instead of the widest
     relaxed : let equal values go to both sides
-    groups : groups to begin with, numbered from 0; one of all records by default
+    groups : initial groups, numbered from 0; by default one group of all records
     """
-    from modicum.anonymizers.kernel import split_groups  # deferred: the compiler takes a second to import
+    from modicum.anonymizers.kernel import split_groups  # deferred: numba takes a second to import
 
     start = np.zeros(len(ranked.columns[0].codes), dtype=np.int64) if groups is None else groups
-    found: Codes = split_groups(ranked.for_kernel(), needs.for_kernel(), relaxed, tight, start)
-    return found
+    leaves: Codes = split_groups(ranked.for_kernel(), needs.for_kernel(), relaxed, tight, start)
+    return leaves
 
 
 # The task
@@ -91,19 +91,18 @@ def split(ranked: Ranked, needs: Needs, *, tight: bool, relaxed: bool = False, g
 
 @dataclass(frozen=True)
 class Task:
-    """The records to be released, and what is asked of the release.
+    """The records to release, and the requirements on the release.
 
     Parameters
     ----------
     frame : the records
     schema : kinds and roles
     ranked : the quasi-identifiers
-    needs : what every group must meet
-    label : each record's class, where a label was given that has classes
-    guide : each record's class as a guided method learns it
-    asked : the model that says so
-    coding : how the quasi-identifiers of the whole table are coded, and how many classes the guide has there, where
-        these records are a part of it
+    needs : the requirements on every group
+    label : each record's class, if the label has classes
+    guide : each record's class that a guided method learns
+    model : the model that predicts the guide, if any
+    coding : for a part of a larger table, the coder of the whole table's quasi-identifiers and its number of classes
     """
 
     frame: nw.DataFrame[Any]
@@ -112,7 +111,7 @@ class Task:
     needs: Needs
     label: Codes | None
     guide: Codes | None = None
-    asked: Any = None
+    model: Any = None
     coding: tuple[Coder, int] | None = None
 
     @property
@@ -121,7 +120,7 @@ class Task:
         return [each.attribute.name for each in self.ranked.columns]
 
     def some(self, rows: Codes) -> "Task":
-        """The same for some of the records."""
+        """Select some of the records."""
         needs = replace(
             self.needs,
             sensitive=None if self.needs.sensitive is None else self.needs.sensitive.some(rows),
@@ -129,23 +128,23 @@ class Task:
         )
         ranked = Ranked(tuple(each.some(rows) for each in self.ranked.columns))
         label, guide = (None if codes is None else codes[rows] for codes in (self.label, self.guide))
-        return Task(self.frame[rows], self.schema, ranked, needs, label, guide, self.asked)
+        return Task(self.frame[rows], self.schema, ranked, needs, label, guide, self.model)
 
     @property
     def published(self) -> list[str]:
-        """The columns that are released: all but those that name a person."""
+        """The released columns: all except those that identify a person."""
         return [name for name in self.frame.columns if name not in self.schema or not self.schema[name].is_identifying]
 
 
 def parts_of(owner: Any, schema: Schema) -> tuple[list[str], str | None]:
-    """The quasi-identifiers and the sensitive attribute, as the anonymizer or the schema names them."""
+    """Return the quasi-identifiers and the sensitive attribute, from the anonymizer or the schema."""
     check_number(owner, "k", 2)
-    sensitive = _sensitive(owner, schema)
-    return _quasi_identifiers(owner, schema, sensitive), sensitive
+    sensitive = _find_sensitive(owner, schema)
+    return _find_quasi_identifiers(owner, schema, sensitive), sensitive
 
 
 def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Task:
-    """Check what an anonymizer was given.
+    """Check the arguments of an anonymizer.
 
     Parameters
     ----------
@@ -156,17 +155,17 @@ def task_of(owner: Any, frame: nw.DataFrame[Any], schema: Schema, y: Any) -> Tas
     """
     names, sensitive = parts_of(owner, schema)
     if not len(frame):
-        raise DataError("The data has 0 rows, so there is nobody to hide among.")
+        raise DataError("The data has 0 rows, so there is nothing to release.")
     for name in [*names, *([] if sensitive is None else [sensitive])]:
         check_values(schema[name], column(frame, name))
     if owner.k > len(frame):
         many = "is only 1 sample" if len(frame) == 1 else f"are only {len(frame):,} records"
         raise DataError(f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there {many}.")
     ranked = Ranked.of(frame, schema, names)
-    return Task(frame, schema, ranked, _needs(owner, frame, schema, sensitive), class_codes(y, len(frame)))
+    return Task(frame, schema, ranked, _build_needs(owner, frame, schema, sensitive), class_codes(y, len(frame)))
 
 
-def _sensitive(owner: Any, schema: Schema) -> str | None:
+def _find_sensitive(owner: Any, schema: Schema) -> str | None:
     given = owner.sensitive
     if given is None:
         declared = schema.with_role("sensitive")
@@ -181,11 +180,11 @@ def _sensitive(owner: Any, schema: Schema) -> str | None:
     _check_names(named, schema, "sensitive")
     if named and not schema[named[0]].collectable and schema[named[0]].roles != ("label",):
         role = schema[named[0]].roles[0]
-        raise SchemaError(f"The attribute {named[0]!r} has the role {role!r}, so it is not released and not sensitive.")
+        raise SchemaError(f"The attribute {named[0]!r} has the role {role!r}, so it cannot be sensitive.")
     return str(named[0]) if named else None
 
 
-def _quasi_identifiers(owner: Any, schema: Schema, sensitive: str | None) -> list[str]:
+def _find_quasi_identifiers(owner: Any, schema: Schema, sensitive: str | None) -> list[str]:
     given = owner.quasi_identifiers
     if isinstance(given, str) or (given is not None and not isinstance(given, Iterable)):
         raise ParameterError(f"The 'quasi_identifiers' parameter must be a list of names. Got {given!r} instead.")
@@ -199,11 +198,11 @@ def _quasi_identifiers(owner: Any, schema: Schema, sensitive: str | None) -> lis
     if sensitive in names:
         raise ParameterError(f"The attribute {sensitive!r} cannot be both a quasi-identifier and sensitive.")
     if not names:
-        raise ParameterError("No attribute is a quasi-identifier, so there is nothing to make alike.")
-    barred = [name for name in names if not schema[name].collectable]
-    if barred:
-        role = schema[barred[0]].roles[0]
-        raise SchemaError(f"The attribute {barred[0]!r} has the role {role!r}, so it cannot be a quasi-identifier.")
+        raise ParameterError("No attribute is a quasi-identifier; name at least one.")
+    refused = [name for name in names if not schema[name].collectable]
+    if refused:
+        role = schema[refused[0]].roles[0]
+        raise SchemaError(f"The attribute {refused[0]!r} has the role {role!r}, so it cannot be a quasi-identifier.")
     return names
 
 
@@ -213,7 +212,7 @@ def _check_names(names: Sequence[Any], schema: Schema, parameter: str) -> None:
             raise ParameterError(f"The {parameter!r} parameter names {name!r}, which is not in the data.")
 
 
-def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None) -> Needs:
+def _build_needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str | None) -> Needs:
     persons = person_codes(schema, frame)
     if owner.l is None and owner.t is None:
         needs = Needs(Requirement(owner.k), None, persons)
@@ -227,7 +226,7 @@ def _needs(owner: Any, frame: nw.DataFrame[Any], schema: Schema, sensitive: str 
 
 
 def check_limits(owner: Any) -> None:
-    """Refuse limits that are none."""
+    """Refuse invalid values of l, t and their options."""
     if owner.l is not None:
         check_choice(owner, "diversity", DIVERSITIES)
         check_number(owner, "l", 1 if owner.diversity == "entropy" else 2, whole=owner.diversity != "entropy")
@@ -240,9 +239,9 @@ def check_limits(owner: Any) -> None:
 
 
 def requirement_of(owner: Any, sensitive: RankedColumn, counts: Codes) -> Requirement:
-    """What every group must have; `counts` are how many of all records have each sensitive value, missing last.
+    """Build the requirement on every group; `counts` are the records of each sensitive value, missing last.
 
-    Where no distance is asked for, it is the one that fits: by hierarchy, by order, or all values alike.
+    The default distance follows the attribute: by hierarchy, by order, or all values equally distant.
     """
     many = len(sensitive.values) + int(counts[len(sensitive.values) :].any())
     if many > MAX_CATEGORIES:
@@ -255,21 +254,21 @@ def requirement_of(owner: Any, sensitive: RankedColumn, counts: Codes) -> Requir
     if distance is None:
         distance = "hierarchical" if tree else "ordered" if sensitive.attribute.has_order else "equal"
     if owner.t is not None and distance == "ordered" and not sensitive.attribute.has_order:
-        raise ParameterError(f"The ordered distance needs an order of {name!r} in the schema.")
+        raise ParameterError(f"The ordered distance needs an order of {name!r}; add it to the schema.")
     parents, heights = np.zeros(0, dtype=np.int64), np.zeros(0)
     if distance == "hierarchical":
         if not tree:
-            raise ParameterError(f"The hierarchical distance needs a hierarchy of {name!r} in the schema.")
-        lacking = sum(value not in tree for value in sensitive.values)
-        if lacking:
-            raise SchemaError(f"The hierarchy of {name!r} lacks {lacking:,} of its values.")
+            raise ParameterError(f"The hierarchical distance needs a hierarchy of {name!r}; add it to the schema.")
+        absent = sum(value not in tree for value in sensitive.values)
+        if absent:
+            raise SchemaError(f"The hierarchy of {name!r} lacks {absent:,} of its values; add them to the schema.")
         values = [tree[value] for value in sensitive.values]
         parents, heights = hierarchy_arrays(list(tree.values()), values + [()] * (many - len(values)))
     return Requirement(owner.k, owner.l, owner.diversity, owner.c, owner.t, distance, overall, parents, heights)
 
 
 def why_not(owner: Any, needs: Needs, sensitive: str | None) -> str:
-    """Why these records cannot be released even as one group."""
+    """Explain why these records cannot be released even as one group."""
     if needs.persons is not None and needs.n_persons < owner.k:
         many = needs.n_persons
         return f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {many:,} persons."
@@ -283,7 +282,7 @@ def why_not(owner: Any, needs: Needs, sensitive: str | None) -> str:
 
 
 def class_codes(y: Any, n: int) -> Codes | None:
-    """The label as class numbers; None without one, or where it is a number with many values.
+    """Code the label as class numbers; None without a label, or for a number with many values.
 
     Examples
     --------

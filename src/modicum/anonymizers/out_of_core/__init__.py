@@ -1,1 +1,1 @@
-"""Releases of tables that do not fit into memory, made where the records live."""
+"""Releases of tables that do not fit into memory, made in their engine."""

@@ -1,7 +1,7 @@
-"""Releases of tables too large for memory, written by the engine in which the table lives.
+"""Releases of tables too large for memory, written by their engine.
 
-What is written is what `fit` would release of the same records in memory. The upper levels are grown from counts, each
-part is finished where its records are, and what was written is measured there before it is put in its place.
+The released records are those that `fit` would release in memory. The upper levels grow from counts, each part is
+finished where its records are, and the engine measures the written table before it is put in place.
 """
 
 from collections.abc import Sequence
@@ -37,25 +37,25 @@ from modicum.typing import Codes
 def release_at(
     owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequence[str], rows_at_once: int
 ) -> Release:
-    """Release a table into files, checked before they take their place; as `Anonymizer.release_to` takes it."""
+    """Release a table into files for `Anonymizer.release_to`, checking them before they are put in place."""
     _check(owner, table, y, path, partition_by, rows_at_once)
-    schema = _schema(owner, table, y)
+    schema = _complete_schema(owner, table, y)
     task = owner._complete_task(table, whole_task(owner, table, schema), schema.label)
     published = tuple(n for n in table.columns if n not in schema or not schema[n].is_identifying)
     empty = collect_arrow(table.lazy.select(list(published)).head(0)).to_native()
-    made_schema = build_part_schema(empty.schema, task.names, owner.output == "ranges")
-    work = ReleasedParts(owner, task, owner._upper(table, task, rows_at_once), published, made_schema)
+    part_schema = build_part_schema(empty.schema, task.names, owner.output == "ranges")
+    work = ReleasedParts(owner, task, owner._upper(table, task, rows_at_once), published, part_schema)
     measured: list[Release] = []
     label = schema.label if schema.label is not None and has_classes(table, schema.label) else None
-    with room_beside(table, path) as room, reopen_table(table, write_parts(table, work, room)) as made:
-        losses = _losses(made, task)
+    with room_beside(table, path) as room, reopen_table(table, write_parts(table, work, room)) as parts:
+        losses = _measure_losses(parts, task)
 
         def check(written: EngineTable) -> None:
             measured.append(_measure_release(owner, task, written, losses, label))
 
         put_release(
             table,
-            made.lazy.select(list(published)).to_native(),
+            parts.lazy.select(list(published)).to_native(),
             path,
             partition_by,
             check,
@@ -68,8 +68,8 @@ def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequ
     owner._check_engine()
     if owner.representatives not in ("median", "mean"):
         raise ParameterError(
-            "The 'representatives' parameter must be 'median' or 'mean' where a table is released in its engine: "
-            f"others depend on the order of the rows. Got {owner.representatives!r} instead."
+            "The 'representatives' parameter must be 'median' or 'mean' for a table in an engine: the others depend on "
+            f"the order of the rows. Got {owner.representatives!r} instead."
         )
     if isinstance(rows_at_once, bool) or not isinstance(rows_at_once, int) or rows_at_once < 2 * owner.k:
         raise ParameterError(f"The 'rows_at_once' parameter must be an int ≥ 2 k. Got {rows_at_once!r} instead.")
@@ -80,67 +80,69 @@ def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequ
     table.check_free([loss_column(i) for i in range(len(table.columns))])
 
 
-def _schema(owner: Any, table: EngineTable, y: str | None) -> Schema:
+def _complete_schema(owner: Any, table: EngineTable, y: str | None) -> Schema:
     schema = schema_at(table) if owner.schema is None else require_schema(owner.schema)
     return schema if y is None else schema.with_roles(label=y)
 
 
 def whole_task(owner: Any, table: EngineTable, schema: Schema) -> WholeTask:
-    """Check what an anonymizer was given, and count what must be known of the whole table."""
+    """Check the arguments of an anonymizer, and count the columns of the whole table."""
     names, sensitive = parts_of(owner, schema)
     if schema.person is not None and schema.person in table.types:
         raise ParameterError(
-            f"{type(owner).__name__}.release_to counts records, not persons (column {schema.person!r}); fit on a table "
-            "in memory counts persons."
+            f"{type(owner).__name__}.release_to counts records, not persons (column {schema.person!r}); use fit on a "
+            "table in memory to count persons."
         )
     rows = table.rows()
     if not rows:
-        raise DataError("The data has 0 rows, so there is nobody to hide among.")
+        raise DataError("The data has 0 rows, so there is nothing to release.")
     if owner.k > rows:
         raise DataError(
             f"The 'k' parameter of {type(owner).__name__} is {owner.k:,}, but there are only {rows:,} records."
         )
     quasi = tuple(whole_columns(table, [schema[name] for name in names]))
-    protected, requirement = _needs(owner, table, schema, sensitive)
+    protected, requirement = _build_requirement(owner, table, schema, sensitive)
     return WholeTask(schema, quasi, protected, requirement, rows)
 
 
-def _needs(owner: Any, table: EngineTable, schema: Schema, name: str | None) -> tuple[WholeColumn | None, Requirement]:
+def _build_requirement(
+    owner: Any, table: EngineTable, schema: Schema, name: str | None
+) -> tuple[WholeColumn | None, Requirement]:
     if owner.l is None and owner.t is None:
         return None, Requirement(owner.k)
     check_limits(owner)
-    found = whole_columns(table, [schema[str(name)]])[0]
-    if not isinstance(found, WholeColumn):
+    column = whole_columns(table, [schema[str(name)]])[0]
+    if not isinstance(column, WholeColumn):
         raise DataError(
             f"The sensitive attribute {str(name)!r} has more than {MOST_NUMBERS:,} different values; group them into "
             "ranges first."
         )
-    counts = np.append(found.counts, found.missing)
-    needs = Needs(requirement_of(owner, found.build_ranked_column(), counts), found.build_ranked_column())
+    counts = np.append(column.counts, column.missing)
+    needs = Needs(requirement_of(owner, column.build_ranked_column(), counts), column.build_ranked_column())
     if not needs.requirement.is_met_by(counts[: needs.n_sensitive]):
         raise DataError(why_not(owner, needs, name))
-    return found, needs.requirement
+    return column, needs.requirement
 
 
-# Every part is released as the anonymizer would in memory, with what each record lost beside it.
+# Release every part as in memory, with the loss of each record in extra columns.
 
 
 def loss_column(i: int) -> str:
-    """Where the NCP of a record's group in the i-th quasi-identifier is told, until all of it is added up."""
+    """Name the temporary column with the NCP of a record's group in the i-th quasi-identifier."""
     return f"(loss {i})"
 
 
 @dataclass(frozen=True)
 class ReleasedParts:
-    """Every part released as the anonymizer would in memory, with what each record lost.
+    """Release every part as the anonymizer would in memory, with the loss of each record.
 
     Parameters
     ----------
     owner : the anonymizer
-    whole : what is known of the whole table
+    whole : the facts about the whole table
     upper : the upper levels of its partition
-    columns : those that are released
-    schema : of what is made
+    columns : the released columns
+    schema : the Arrow schema of the result
     """
 
     owner: Any
@@ -164,7 +166,7 @@ class ReleasedParts:
 
 
 def build_part_schema(given: Any, names: list[str], as_ranges: bool) -> Any:
-    """The Arrow schema of what is made of a part, from that of the columns that are released."""
+    """Build the Arrow schema of a released part from that of the released columns."""
     pyarrow = require("pyarrow", "scale")
     fields = [
         pyarrow.field(each.name, pyarrow.string()) if as_ranges and each.name in names else each.with_nullable(True)
@@ -173,39 +175,39 @@ def build_part_schema(given: Any, names: list[str], as_ranges: bool) -> Any:
     return pyarrow.schema([*fields, *(pyarrow.field(loss_column(i), pyarrow.float64()) for i in range(len(names)))])
 
 
-# What was written, measured in its engine.
+# Measure the written table in its engine.
 
 
-def _losses(made: EngineTable, task: WholeTask) -> dict[str, float]:
-    """NCP of each quasi-identifier, mean over the records."""
+def _measure_losses(parts: EngineTable, task: WholeTask) -> dict[str, float]:
+    """Compute the mean NCP of each quasi-identifier over the records."""
     columns = [loss_column(i) for i in range(len(task.names))]
-    means = collect_arrow(made.lazy.select(*(nw.col(name).mean() for name in columns)))
+    means = collect_arrow(parts.lazy.select(*(nw.col(name).mean() for name in columns)))
     return {name: float(means[column][0]) for name, column in zip(task.names, columns, strict=True)}
 
 
 def _measure_release(
     owner: Any, task: WholeTask, written: EngineTable, losses: dict[str, float], label: str | None
 ) -> Release:
-    """What was written, measured by group-bys; refused where it is less than was asked for."""
+    """Measure the written table by group-bys; refuse it if it does not meet the terms."""
     frame, names, own = written.lazy.to_native(), task.names, task.sensitive
-    sizes, often = (found.astype(object) for found in size_counts(frame, names))  # squares may be huge
-    asked, k, diversity, closeness = owner._describe_requirement(task.requirement.distance), int(sizes[0]), None, None
+    sizes, often = (each.astype(object) for each in size_counts(frame, names))  # squares may be huge
+    terms, k, diversity, closeness = owner._describe_requirement(task.requirement.distance), int(sizes[0]), None, None
     if own is not None:
         order = own.values if own.attribute.is_category else None
         hierarchy = own.attribute.hierarchy
         diversity, closeness = measure_protection(
             task.requirement, frame, names, own.attribute.name, order=order, hierarchy=hierarchy
         )
-    refuse_broken(asked, k, diversity, closeness)
+    refuse_broken(terms, k, diversity, closeness)
     if int((sizes * often).sum()) != task.rows:
-        raise DataError("The table would not have as many records as there were, so it is not released.")
+        raise DataError("The result has lost or added records, so it is not released.")
     return Release(
         frame=None,
         method=type(owner).__name__,
         output=owner.output,
         quasi_identifiers=tuple(names),
         sensitive=None if own is None else own.attribute.name,
-        asked=asked,
+        asked=terms,
         k=k,
         l=diversity,
         t=closeness,
@@ -221,7 +223,7 @@ def _measure_release(
 
 
 def _build_file_schema(owner: Any, task: WholeTask) -> Schema:
-    """The schema of what is written: ranges are texts."""
+    """Build the schema of the written table: ranges are texts."""
     schema = task.schema
     for name in task.names if owner.output == "ranges" else ():
         schema = schema.replace(name, kind="category", storage="text", domain=None, hierarchy=None)

@@ -1,4 +1,4 @@
-"""The upper levels of the tree of [Goldsteen21 Algorithm 1], grown where the table lives."""
+"""Grow the upper levels of the tree of [Goldsteen21 Algorithm 1] in an engine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from modicum.table.targets import MAX_CLASSES
 from modicum.trees import Criterion, Tree, grow
 from modicum.typing import Codes
 
-# The tree of [Goldsteen21 Algorithm 1], grown on the records that are released: its leaves are the groups.
+# The tree of [Goldsteen21 Algorithm 1], grown on the released records: its leaves are the groups.
 
 
 def grow_guided_groups(task: Task, label: Codes) -> Codes:
-    """The leaf of each record in a tree that predicts the label, every leaf with what is asked of a group."""
-    coder, classes = task.coding or (_coder(task), int(label.max()) + 1)
+    """Return each record's leaf in a tree that predicts the label; every leaf meets the requirements on groups."""
+    coder, classes = task.coding or (_fit_coder(task), int(label.max()) + 1)
     if coder is None:
         return np.zeros(len(label), dtype=np.int64)
     codes, needs = coder.encode(task.frame), task.needs
@@ -33,23 +33,23 @@ def grow_guided_groups(task: Task, label: Codes) -> Codes:
     table = np.column_stack([codes, *(values.astype(np.uint16) for values in (*sensitive, label))])
     source = _PersonCounts(table, layout_of(coder, needs.n_sensitive, classes), needs)
     admits = None if needs.persons is None else source.admits
-    leaves = grown(source, coder, needs.requirement, admits).apply(codes)
+    leaves = grow_tree(source, coder, needs.requirement, admits).apply(codes)
     return leaves if task.coding is None else np.unique(leaves, return_inverse=True)[1]
 
 
-def _coder(task: Task) -> Coder | None:
+def _fit_coder(task: Task) -> Coder | None:
     names = [each.attribute.name for each in task.ranked.columns if len(each.values)]  # a column may be empty
     return Coder.fit(task.frame, task.schema.select(names)) if names else None
 
 
 def layout_of(coder: Coder, n_sensitive: int, classes: int) -> Layout:
-    """The coded quasi-identifiers are split; sensitive values, where they matter, and classes are counted."""
+    """Lay out the counts: split by coded quasi-identifiers; count classes, and sensitive values if required."""
     d, sizes = len(coder.sizes), [*([n_sensitive] if n_sensitive else []), classes]
     return Layout(tuple(range(d)), tuple(coder.sizes), tuple(range(d, d + len(sizes))), tuple(sizes))
 
 
-def grown(source: CountSource, coder: Coder, requirement: Requirement, admits: Any = None) -> Tree:
-    """The tree of these counts."""
+def grow_tree(source: CountSource, coder: Coder, requirement: Requirement, admits: Any = None) -> Tree:
+    """Grow the tree from these counts."""
     weights: Sequence[float] = [0.0] * (len(source.layout.targets) - 1) + [1.0]
     criterion = Criterion(
         column_weights=np.repeat(weights, source.layout.target_sizes),
@@ -64,7 +64,7 @@ def grown(source: CountSource, coder: Coder, requirement: Requirement, admits: A
 
 
 class _PersonCounts(RowCounts):
-    """Counts from rows that also tell how many persons either side of a split has."""
+    """Counts from rows that also check the number of persons on both sides of a split."""
 
     def __init__(self, table: Any, layout: Layout, needs: Needs) -> None:
         super().__init__(np.ascontiguousarray(table), layout)
@@ -78,18 +78,18 @@ class _PersonCounts(RowCounts):
         return all(len(np.unique(persons[side])) >= self._needs.requirement.k for side in (rows[left], rows[~left]))
 
 
-# The upper levels, grown where the table lives
+# Grow the upper levels in the engine.
 
 
 def has_classes(table: EngineTable, name: str) -> bool:
-    """Whether a label has classes, rather than being a number with many values."""
+    """Whether a label has classes and is not a number with many values."""
     if not table.types[name].is_numeric():
         return True
     return table.count_distinct(name) <= MAX_CLASSES
 
 
 def guide_at(table: EngineTable, task: WholeTask, label: str, bins: int) -> ReleaseGuide:
-    """What guides the tree: the label's classes, tenths of one that is a number with many values."""
+    """Build the guide of the tree: the label's classes, or ranges of a number with many values."""
     labels = labels_at(table, label, None if has_classes(table, label) else bins)
     names = [each.attribute.name for each in task.quasi if len(each.values)]
     coder = coder_at(table, task.schema.select(names)) if names else None
@@ -97,7 +97,7 @@ def guide_at(table: EngineTable, task: WholeTask, label: str, bins: int) -> Rele
 
 
 def grow_guided_parts(table: EngineTable, task: WholeTask, rows: int) -> Upper:
-    """Which part each record belongs to: a leaf of the tree, or a node with at most so many records."""
+    """Divide the records into parts: leaves of the tree, or nodes with at most `rows` records."""
     assert task.guide is not None
     guide, coder = task.guide, task.guide.coder
     if coder is None or task.rows <= rows:
@@ -105,12 +105,12 @@ def grow_guided_parts(table: EngineTable, task: WholeTask, rows: int) -> Upper:
     many = 0 if task.sensitive is None else len(task.requirement.overall)
     with CodedTable.of(table, _GuidedCoder(coder, task.sensitive, guide)) as coded:
         source = _OpenCounts(StreamedCounts(coded, layout_of(coder, many, len(guide.labels))), rows)
-        return Upper(grown(source, coder, task.requirement), coder)
+        return Upper(grow_tree(source, coder, task.requirement), coder)
 
 
 @dataclass(frozen=True)
 class _GuidedCoder:
-    """Quasi-identifiers as the tree codes them, then sensitive values where they matter, then classes."""
+    """Encode quasi-identifiers as the tree does, then sensitive values if required, then classes."""
 
     coder: Coder
     sensitive: WholeColumn | None
@@ -133,7 +133,7 @@ class _GuidedCoder:
 
 
 class _OpenCounts:
-    """Counts that tell of nodes with few records that they have none: these are split where their records are."""
+    """Counts that report nodes with few records as empty: they are split later, with their records."""
 
     def __init__(self, source: StreamedCounts, rows: int) -> None:
         self.layout, self.batch = source.layout, source.batch

@@ -1,4 +1,4 @@
-"""A table too large for memory: its columns, counted in its engine, and what is asked of its release."""
+"""A table too large for memory: its columns, counted in the engine, and the requirements on its release."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Labels
 from modicum.typing import Codes, Floats
 
-MOST_NUMBERS = 65_535  # different ones that are counted one by one; missing is one more code
+MOST_NUMBERS = 65_535  # distinct numbers that are counted one by one; missing is one more code
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class WholeColumn:
     ----------
     attribute : Attribute
     values : the distinct texts or numbers, in order
-    counts : how many records have each
-    missing : how many have none
+    counts : how many records have each value
+    missing : how many values are missing
     """
 
     attribute: Attribute
@@ -48,57 +48,56 @@ class WholeColumn:
 
     @property
     def whole(self) -> Whole:
-        """What every part is told."""
+        """The facts about the whole attribute that every part needs."""
         if self.attribute.is_category or not len(self.values):
             return Whole((0.0, 0.0), self.counts, self.missing)
         return Whole((float(self.values[0]), float(self.values[-1])), self.counts[:0], self.missing)
 
     def build_ranked_column(self) -> RankedColumn:
-        """The attribute as a partition sees it, without records."""
+        """Return the attribute as a ranked column without records."""
         return RankedColumn(self.attribute, np.zeros(0, dtype=np.int32), self.values, whole=self.whole)
 
     def rank(self, series: nw.Series[Any]) -> RankedColumn:
-        """The records of a part: a category's codes are those of the whole table, a number's its ranks in the part."""
+        """Rank the records of a part: a category by its codes in the whole table, a number by its ranks in the part."""
         if self.attribute.is_category:
             return replace(self.build_ranked_column(), codes=self.encode(series).astype(np.int32))
         return replace(RankedColumn.of(series, self.attribute), whole=self.whole)
 
     def encode(self, series: nw.Series[Any]) -> Codes:
-        """Each record's place among the values of the whole table; missing comes after them."""
+        """Code each record by its place among the values of the whole table; missing comes last."""
         if self.attribute.is_category:
             codes, words = texts(series)
             place = {word: i for i, word in enumerate(self.values)}
             if not place.keys() >= set(words):
                 raise _make_change_error(self.attribute.name)
             return np.array([*(place[word] for word in words), len(place)], dtype=np.int64)[codes]
-        found = numbers(series, self.attribute)
-        gone = np.isnan(found)
-        codes = np.where(gone, len(self.values), np.searchsorted(self.values, found))
-        if not np.array_equal(np.append(self.values, np.nan)[codes], found, equal_nan=True):
+        given = numbers(series, self.attribute)
+        codes = np.where(np.isnan(given), len(self.values), np.searchsorted(self.values, given))
+        if not np.array_equal(np.append(self.values, np.nan)[codes], given, equal_nan=True):
             raise _make_change_error(self.attribute.name)
         return codes
 
 
 def _make_change_error(name: str) -> DataError:
-    return DataError(f"The column {name!r} has changed while the table was read.")
+    return DataError(f"The column {name!r} changed while the table was read.")
 
 
-# A number with more different values than are counted one by one, coded by ranges of them.
+# A number with too many distinct values to count one by one is coded by ranges.
 
 RANGES = 4_000
 
 
 @dataclass(frozen=True)
 class CoarseColumn:
-    """One attribute of the whole table, of which the values are not known one by one.
+    """One attribute of the whole table whose values are not all known.
 
     Parameters
     ----------
     attribute : Attribute
     ends : the lowest and the highest value
-    edges : code i holds edges[i - 1] < x <= edges[i]; where there are more codes than edges the last has no end
-    own : the edges to begin with, to which those of cuts are added
-    missing : how many records have no value
+    edges : code i covers edges[i - 1] < x <= edges[i]; the code after the last edge has no upper limit
+    own : the initial edges; cuts add more
+    missing : how many values are missing
     """
 
     attribute: Attribute
@@ -109,13 +108,13 @@ class CoarseColumn:
 
     @classmethod
     def of(cls, attribute: Attribute, some: Floats, missing: int) -> "CoarseColumn":
-        """From some of the values in order, the first and the last among them."""
+        """Build the column from a sorted sample of the values that includes the first and the last."""
         places = np.unique(np.linspace(0, len(some) - 1, RANGES).astype(np.int64))
         return cls(attribute, (float(some[0]), float(some[-1])), some[places], some[places], missing)
 
     @property
     def values(self) -> Floats:
-        """What the codes stand for, as far as it is known: the upper end of each range."""
+        """The upper end of each range, which represents its code."""
         return np.append(self.edges, self.ends[1])
 
     @property
@@ -125,50 +124,50 @@ class CoarseColumn:
 
     @property
     def whole(self) -> Whole:
-        """What every part is told."""
+        """The facts about the whole attribute that every part needs."""
         return Whole(self.ends, np.zeros(0, dtype=np.int64), self.missing)
 
     def build_ranked_column(self) -> RankedColumn:
-        """The attribute as a partition sees it, without records."""
+        """Return the attribute as a ranked column without records."""
         return RankedColumn(self.attribute, np.zeros(0, dtype=np.int32), self.values, whole=self.whole)
 
     def rank(self, series: nw.Series[Any]) -> RankedColumn:
-        """The records of a part, by their ranks in it."""
+        """Rank the records of a part."""
         return replace(RankedColumn.of(series, self.attribute), whole=self.whole)
 
     def encode(self, series: nw.Series[Any]) -> Codes:
-        """Each record's range; missing comes after all."""
-        found = numbers(series, self.attribute)
-        return np.where(np.isnan(found), self.size - 1, np.searchsorted(self.edges, found))
+        """Code each record by its range; missing comes last."""
+        given = numbers(series, self.attribute)
+        return np.where(np.isnan(given), self.size - 1, np.searchsorted(self.edges, given))
 
     def cut_at(self, values: Floats) -> "CoarseColumn":
-        """With ranges that end at these values too."""
+        """Add range ends at these values."""
         return replace(self, edges=np.unique(np.concatenate([self.own, values[np.isfinite(values)]])))
 
     def limit(self, values: Floats) -> npt.NDArray[np.int64]:
-        """The first code beyond each value; that of missing for infinity."""
+        """Return the first code beyond each value; for infinity the code for missing."""
         return np.asarray(np.searchsorted(self.edges, values) + 1, dtype=np.int64)
 
 
 AnyColumn = WholeColumn | CoarseColumn
 
 
-# What must be known of the columns of a table before it is taken apart: one pass over it.
+# Count the columns of the whole table in one pass before it is divided.
 
 
 def whole_columns(table: EngineTable, attributes: Sequence[Attribute]) -> list[AnyColumn]:
-    """Count the values of these columns: one pass."""
+    """Count the values of these columns in one pass."""
     for attribute in attributes:
         table.check([attribute.name])
         if isinstance(table.types[attribute.name], nw.Duration):
             raise DataError(f"The column {attribute.name!r} holds durations; give them as numbers.")
     found = survey_columns(table, attributes, MOST_NUMBERS, words=MAX_CATEGORIES)
-    return [_whole(table, attribute, found[attribute.name]) for attribute in attributes]
+    return [_build_column(table, attribute, found[attribute.name]) for attribute in attributes]
 
 
-def _whole(table: EngineTable, attribute: Attribute, found: Words | Numbers) -> AnyColumn:
+def _build_column(table: EngineTable, attribute: Attribute, found: Words | Numbers) -> AnyColumn:
     if isinstance(found, Numbers):
-        return _number(table, attribute, found)
+        return _build_number(table, attribute, found)
     if found.overfull:
         raise too_many_words(table, attribute, found)
     check_words(attribute, found.counts)
@@ -177,11 +176,11 @@ def _whole(table: EngineTable, attribute: Attribute, found: Words | Numbers) -> 
     return WholeColumn(attribute, values, counts, found.missing)
 
 
-def _number(table: EngineTable, attribute: Attribute, found: Numbers) -> AnyColumn:
+def _build_number(table: EngineTable, attribute: Attribute, found: Numbers) -> AnyColumn:
     if found.unreadable:
         raise not_readable(attribute, found.unreadable)
     if np.isinf(found.distinct).any():
-        raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
+        raise DataError(f"The column {attribute.name!r} contains infinity; use a number or a missing value.")
     check_inside(table, attribute, found)
     if not found.complete:
         return CoarseColumn.of(attribute, found.distinct, found.missing)
@@ -193,14 +192,14 @@ def _number(table: EngineTable, attribute: Attribute, found: Numbers) -> AnyColu
 
 @dataclass(frozen=True)
 class ReleaseGuide:
-    """What guides a tree: a label and its classes in the whole table, and how that codes the quasi-identifiers."""
+    """The guide of a tree: a label, its classes in the whole table, and the coding of the quasi-identifiers."""
 
     name: str
     labels: Labels
     coder: Coder | None
 
     def encode(self, frame: nw.DataFrame[Any]) -> Codes:
-        """The class of each record."""
+        """Code the class of each record."""
         classes = self.labels.encode(frame[self.name].to_numpy())
         if (classes < 0).any():
             raise _make_change_error(self.name)
@@ -209,16 +208,16 @@ class ReleaseGuide:
 
 @dataclass(frozen=True)
 class WholeTask:
-    """What is known of the whole table, and what is asked of its release.
+    """The facts about the whole table, and the requirements on its release.
 
     Parameters
     ----------
     schema : kinds and roles
     quasi : the quasi-identifiers
-    sensitive : what must be diverse or close, where that is asked
-    requirement : of every group
+    sensitive : the attribute that must be diverse or close, if any
+    requirement : the requirement on every group
     rows : how many records there are
-    guide : what guides the partition, where something does
+    guide : the guide of the partition, if any
     """
 
     schema: Schema
@@ -234,7 +233,7 @@ class WholeTask:
         return [each.attribute.name for each in self.quasi]
 
     def part(self, frame: nw.DataFrame[Any]) -> Task:
-        """Some of the records, with what must be known of all."""
+        """Build the task of some records, with the facts about all."""
         ranked = Ranked(tuple(each.rank(frame[each.attribute.name]) for each in self.quasi))
         own, sensitive = self.sensitive, None
         if own is not None:
