@@ -137,7 +137,7 @@ def test_apply_does_not_write_over_its_artifact(table, artifact, tmp_path):
     saved.write_bytes(artifact.read_bytes())
     result = modicum("apply", saved, table, "-o", saved)
     assert result.returncode == 2
-    assert "over an input" in result.stderr
+    assert "would overwrite an input" in result.stderr
     assert saved.read_bytes() == artifact.read_bytes()
 
 

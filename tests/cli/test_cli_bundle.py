@@ -33,7 +33,7 @@ def test_a_model_is_trained_and_its_error_stands_beside_the_naive_one(places):
     made = md.load_bundle(places / "b")
     assert (made.label, made.classes, made.identity) == ("bought", ["no", "yes"], found["identity"])
     again = bundle(places / "g.json", places / "people.csv", "--label", "bought", "-o", places / "b")
-    assert "always saying the same" in " ".join(again.output.split())
+    assert "always predicting the same" in " ".join(again.output.split())
 
 
 def test_an_amount_is_predicted_as_one(people, places):
@@ -62,8 +62,8 @@ def test_cells_and_a_questionnaire_need_no_model(places):
         (["g.json", "absent.csv", "--label", "bought"], "absent.csv"),
         (["absent.json"], "absent.json"),
         (["people.csv"], "not valid JSON"),
-        (["g.json", "--questionnaire"], "made of cells"),
-        (["cells.json", "people.csv", "--label", "bought"], "Cells say themselves"),
+        (["g.json", "--questionnaire"], "A questionnaire needs cells"),
+        (["cells.json", "people.csv", "--label", "bought"], "Cells include what their model predicts"),
         (["g.json", "people.csv", "--label", "bought", "--onnx", "m.onnx"], "not both"),
         (["g.json", "--onnx", "absent.onnx"], "cannot be read"),
         (["g.json", "--onnx", "people.csv"], r"end in \.onnx"),

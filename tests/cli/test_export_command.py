@@ -86,14 +86,20 @@ BAD = {
     "an unknown form": (["g.json", "--to", "sql", "--as", "words"], "words"),
     "values of a generalization": (["g.json", "--to", "javascript", "--representatives"], "is for cells"),
     "values in SQL": (["cells.json", "--to", "sql", "--representatives"], "--representatives has no meaning for sql"),
-    "a questionnaire of a generalization": (["g.json", "--to", "json-schema", "--questionnaire"], "made of cells"),
-    "a questionnaire in SQL": (["cells.json", "--to", "sql", "--questionnaire"], "asks a person"),
-    "dbt without a folder": (["g.json", "--to", "dbt"], "in which folder"),
+    "a questionnaire of a generalization": (
+        ["g.json", "--to", "json-schema", "--questionnaire"],
+        "A questionnaire needs cells",
+    ),
+    "a questionnaire in SQL": (
+        ["cells.json", "--to", "sql", "--questionnaire"],
+        "A questionnaire cannot be exported to sql",
+    ),
+    "dbt without a folder": (["g.json", "--to", "dbt"], "name the project's folder"),
     "dbt into a file": (["g.json", "--to", "dbt", "-o", "g.json"], "is a file"),
     "dbt of cells": (["cells.json", "--to", "dbt", "-o", "project"], "holds cells"),
     "a model's name that leaves the folder": (["g.json", "--to", "dbt", "-o", "p", "--name", "../x"], "--name must be"),
     "a folder above that is not there": (["g.json", "--to", "dbt", "-o", "no/such"], "does not exist"),
-    "a file over its artifact": (["g.json", "--to", "sql", "-o", "g.json"], "over an input"),
+    "a file over its artifact": (["g.json", "--to", "sql", "-o", "g.json"], "would overwrite an input"),
     "a file in no folder": (["g.json", "--to", "sql", "-o", "no/g.sql"], "its folder does not exist"),
     "too many parts of a table": (["g.json", "--to", "sql", "--table", "a.b.c.d"], "--table must be"),
     "an empty table": (["g.json", "--to", "sql", "--table", ""], "it is empty"),
@@ -133,7 +139,7 @@ def test_dbt_beside_a_file_called_models_names_it_and_says_what_to_do(files):
     assert result.returncode == 2
     said = " ".join(result.stderr.split())
     assert str(Path("project", "models")) in said
-    assert "a file of that name; rename it, or name another folder with -o." in said
+    assert "a file has that name; rename it, or name another folder with -o." in said
     assert (files / "project" / "models").read_text() == "mine"
 
 

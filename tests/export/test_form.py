@@ -349,7 +349,7 @@ def test_the_command_writes_a_page_of_every_kind(files, cells):
         (["g.json", "--language", "fr"], "--language must be 'de' or 'en'"),
         (["g.json", "--strings", "lacking.json"], "lack 'direction'"),
         (["g.json", "--strings", "nowhere.json"], "cannot be read"),
-        (["g.json", "--strings", "words.json", "--language", "de"], "not from both"),
+        (["g.json", "--strings", "words.json", "--language", "de"], "Give --language or --strings, not both"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_the_old_page(files, monkeypatch, arguments, message):

@@ -1,1 +1,1 @@
-"""The commands. Nothing imports this package; `print` lives only here."""
+"""The command line. No other package imports it, and only it prints."""

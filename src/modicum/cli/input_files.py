@@ -1,4 +1,4 @@
-"""Read files: with the roles that options name, which meet the schema here alone, or as an artifact describes them."""
+"""Read input files, with the roles that the options name or as an artifact describes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DeclaredRoles(TypedDict):
-    """What `Schema.declare` takes of columns that are there."""
+    """Arguments of `Schema.declare`, checked against the columns of a file."""
 
     personal: list[str] | None
     identifiers: list[str] | None
@@ -32,7 +32,7 @@ class DeclaredRoles(TypedDict):
 
 @dataclass(frozen=True)
 class Roles:
-    """What the options say about columns; lists of names may hold commas."""
+    """What the options say about columns; an entry of a list may hold several names, separated by commas."""
 
     label: str | None = None
     schema_file: Path | None = None
@@ -45,17 +45,16 @@ class Roles:
 
     @cached_property
     def schema(self) -> Schema | None:
-        """The schema of --schema."""
+        """The schema in the file of --schema, if there is one."""
         from modicum.table.schema import Schema
 
         return None if self.schema_file is None else Schema.from_yaml(self.schema_file)
 
     def parse(self, columns: Sequence[str]) -> DeclaredRoles:
-        """Parse the options into roles and categories for `Schema.declare`; refuse a column that is not there."""
+        """Parse the options into arguments for `Schema.declare`; refuse columns that the file lacks."""
         if self.person is not None and self.person not in columns:
-            there = format_names(columns, limit=8)
             raise DataError(
-                f"The column {self.person!r}, which says whose a row is, is not in the file; it has {there}."
+                f"The column {self.person!r} of --person is not in the file; it has {format_names(columns, limit=8)}."
             )
         return {
             "personal": names(self.personal, columns),
@@ -71,7 +70,7 @@ class Roles:
         return schema.declare(label=self.label, **self.parse(columns))
 
     def read(self, file: Path, check: Callable[[pd.DataFrame], None]) -> tuple[pd.DataFrame, Schema]:
-        """Read a file, refuse what `check` does, and find its schema."""
+        """Read a file, run `check` on it, and return it with its schema."""
         from modicum.table.files import read_table
 
         table = read_table(file, missing=self.missing or (), schema=self.schema)
@@ -79,9 +78,9 @@ class Roles:
         return table, self._declare_table(table, self.schema)
 
     def read_task(self, file: Path) -> tuple[pd.DataFrame, pd.Series, Schema]:
-        """Read a file as features and label with its schema; leave out rows without a label, and say how many.
+        """Read a file as features, label and schema; drop rows without a label and print how many.
 
-        The schema holds the texts of --missing: what is learned is applied to other files.
+        The schema includes the texts of --missing, because its artifact is applied to other files.
         """
         from modicum.table.files import read_table
 
@@ -93,32 +92,32 @@ class Roles:
 
     @contextmanager
     def open(self, file: Path, engine: str) -> Iterator[EngineTable]:
-        """Open a file in an engine."""
+        """Open a file as a table in an engine."""
         from modicum.engines.file_tables import open_table
 
         with open_table(file, engine, self.schema, self.missing or ()) as table:
             yield table
 
     def declare_at(self, table: EngineTable) -> Schema:
-        """Find the schema of a table in an engine."""
+        """Return the schema of a table in an engine, with the roles."""
         from modicum.engines.coding import schema_at
 
         return self.declare(schema_at(table) if self.schema is None else self.schema, table.columns)
 
     def _declare_table(self, table: pd.DataFrame, given: Schema | None) -> Schema:
-        """Add the roles to the schema that is given, or to what a table looks like."""
+        """Add the roles to the given schema, or to one inferred from the table."""
         from modicum.table.schema import Schema
 
         return self.declare(Schema.infer(table) if given is None else given, list(table.columns))
 
     def _leave_out(self, table: pd.DataFrame) -> tuple[pd.DataFrame, Schema | None]:
-        """Take the columns of --leave-out from table and schema."""
+        """Remove the columns of --leave-out from table and schema."""
         unwanted, schema = names(self.leave_out, list(table.columns)) or [], self.schema
         if self.label in unwanted:
             raise ParameterError(f"The label {self.label!r} cannot be left out.")
         if schema is not None and unwanted:
-            kept = tuple(attribute for attribute in schema.attributes if attribute.name not in unwanted)
-            schema = schema.model_copy(update={"attributes": kept})
+            attributes = tuple(each for each in schema.attributes if each.name not in unwanted)
+            schema = schema.model_copy(update={"attributes": attributes})
         return table.drop(columns=unwanted), schema
 
 
@@ -129,7 +128,7 @@ def check_label(label: str, columns: Sequence[str]) -> None:
 
 
 def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Keep the rows with a label, and say how many are left out."""
+    """Drop rows without a label and print how many."""
     columns = list(table.columns)
     check_label(label, columns)
     if len(columns) < 2:
@@ -140,7 +139,7 @@ def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
 
 
 def drop_unlabelled_at(table: EngineTable, label: str) -> EngineTable:
-    """Keep the rows with a label of a table in an engine, and say how many are left out."""
+    """Drop rows without a label from a table in an engine and print how many."""
     from modicum.engines import table_at
     from modicum.table.frames import missing_mask
 
@@ -159,18 +158,18 @@ def _say_unlabelled(unlabelled: int, left: int, label: str) -> None:
         raise DataError(f"The file has no row with a value of the label {label!r}.")
 
 
-# As an artifact describes them
+# Files that an artifact describes
 
 
 def load_generalization(artifact: Path) -> Generalization:
-    """A saved generalization; cells, which are another kind of artifact, are refused."""
+    """Load a saved generalization; refuse cells."""
     from modicum.generalization import Generalization, load
 
     found = load(artifact)
     if not isinstance(found, Generalization):
         raise ArtifactError(
-            f"The file {os.fspath(artifact)!r} holds cells, which this command does not take; `modicum describe` does, "
-            "and in Python `md.load(path).transform(X)`."
+            f"The file {os.fspath(artifact)!r} holds cells, which this command cannot use. Use `modicum describe`, "
+            "or in Python `md.load(path).transform(X)`."
         )
     return found
 
@@ -178,7 +177,7 @@ def load_generalization(artifact: Path) -> Generalization:
 def read_judged(
     file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.Series]:
-    """A file as the features and label that an artifact speaks of, all of them in full detail."""
+    """Read a file as features and label; every attribute of the artifact must be in it."""
     X, y = read_labelled(file, g, label, missing)
     absent = [name for name in g.names if name not in X.columns]
     if absent:
@@ -189,7 +188,7 @@ def read_judged(
 def read_labelled(
     file: Path, g: Generalization, label: str | None, missing: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.Series]:
-    """A file as records and the label that an artifact predicts, or the one that is named."""
+    """Read a file as features and label: the named label, else the one that the artifact predicts."""
     from modicum.table.files import read_table
 
     label = label_of(g, label)
@@ -198,7 +197,7 @@ def read_labelled(
 
 
 def label_of(g: Generalization, label: str | None) -> str:
-    """The label that is named, or the one that an artifact predicts."""
+    """Return the named label, else the one that the artifact predicts."""
     label = label or g.schema.label
     if label is None:
         raise DataError("The generalization does not say what it predicts; name the label with --label.")
@@ -208,7 +207,7 @@ def label_of(g: Generalization, label: str | None) -> str:
 
 
 def parse_groups(by: Sequence[str] | None, columns: Sequence[str], label: str) -> list[str] | None:
-    """Find the columns by which scores are shown; refuse the label, before any work is done."""
+    """Parse the columns of --by; refuse the label."""
     found = names(by, [*(name for name in columns if name != label), label])
     if found and label in found:
         raise ParameterError(f"The column {label!r} is the label; scores by it would only repeat the error.")

@@ -1,4 +1,4 @@
-"""The entry point: one sentence and exit code 2 for bad input."""
+"""The entry point; bad input ends with one sentence and exit code 2."""
 
 import inspect
 import re
@@ -64,7 +64,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[bool, typer.Option("--version", callback=_version, help="Show the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, help="Show the version and exit.")] = False,
 ) -> None:
     """How little personal data does this prediction need, and what could still leak?"""
 
@@ -72,15 +72,15 @@ def main(
 def _show_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
-    """A warning as a person reads it, without the line of code it came from."""
+    """Print a warning without the line of code that it came from."""
     sys.stderr.write(f"modicum: {printable(str(message))}\n")
 
 
 def run() -> None:
-    """Run the command line; bad input is one sentence on standard error and exit code 2, a warning one sentence."""
+    """Run the command line; bad input prints one sentence to standard error and exits with code 2."""
     warnings.showwarning = _show_warning
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was begun is cleaned away, as on Ctrl-C
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as on Ctrl-C
     try:
         app()
     except ModicumError as error:
@@ -95,7 +95,7 @@ def run() -> None:
 
 
 def _name_options(message: str) -> str:
-    """Name the options of the command where a message names parameters of Python."""
+    """Replace Python parameters in a message by the options of the command."""
     command = next((each for each in app.registered_commands if each.name in sys.argv[1:2]), None)
     if command is None or command.callback is None:
         return message

@@ -1,4 +1,4 @@
-"""Options that several commands share, and checks of what they name."""
+"""Options that several commands share, and their checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from modicum.errors import ArtifactError, DataError, ParameterError, check_words
 
 
 def check_file(ctx: typer.Context, path: Any) -> Any:
-    """Refuse a file that is not there before anything heavy is loaded; leave patterns, addresses and Spark's paths."""
+    """Refuse a missing file before heavy imports; do not check patterns, URLs and Spark's paths."""
     if path is None or ctx.params.get("engine") == "spark" or "://" in str(path) or set("*?[") & set(str(path)):
         return path
     if not Path(path).exists():
@@ -26,7 +26,7 @@ def check_file(ctx: typer.Context, path: Any) -> Any:
 
 
 def check_artifact(path: Path) -> Path:
-    """Refuse an artifact that is not there, as `load` would."""
+    """Refuse a missing artifact with the error of `load`."""
     if not path.exists():
         raise ArtifactError(f"The file {str(path)!r} cannot be read: {os.strerror(errno.ENOENT)}.")
     return path
@@ -38,60 +38,61 @@ FileArgument = Annotated[
 ]
 ArtifactArgument = Annotated[Path, typer.Argument(help="A saved generalization (JSON).", callback=check_artifact)]
 MissingOption = Annotated[
-    list[str] | None, typer.Option("--missing", help="A text that means missing, such as ?. May be repeated.")
+    list[str] | None, typer.Option("--missing", help="Text that means a missing value, such as ?. May be repeated.")
 ]
-LabelBinsOption = Annotated[int | None, typer.Option(help="For a numeric label: how many ranges to predict.")]
+LabelBinsOption = Annotated[int | None, typer.Option(help="For a numeric label: the number of ranges to predict.")]
 SeedOption = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split into parts to learn from and to report on.")
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split into training and test records.")
 ]
 LabelOption = Annotated[str, typer.Option(help="The column to predict.")]
 ArtifactLabelOption = Annotated[
-    str | None, typer.Option(help="The column to predict; the one in the artifact where it is not given.")
+    str | None, typer.Option(help="The column to predict; by default the one in the artifact.")
 ]
 QuestionnaireOption = Annotated[
-    bool, typer.Option("--questionnaire", help="Of cells: ask in any order, and no more than the answers so far need.")
+    bool,
+    typer.Option("--questionnaire", help="For cells: ask in any order, and skip what earlier answers make needless."),
 ]
 PersonalOption = Annotated[
-    list[str] | None, typer.Option(help="Personal attributes, with commas or repeated; all where none is named.")
+    list[str] | None, typer.Option(help="Personal attributes, separated by commas or repeated. All by default.")
 ]
 IdentifierOption = Annotated[list[str] | None, typer.Option(help="Columns that identify a person: never collected.")]
-PersonOption = Annotated[str | None, typer.Option(help="A column that the rows of one person or household share.")]
+PersonOption = Annotated[str | None, typer.Option(help="Column with one value for all rows of a person or household.")]
 LeaveOutOption = Annotated[
     list[str] | None,
-    typer.Option(help="Columns not to look at, such as what is known only after the prediction; commas or repeated."),
+    typer.Option(help="Columns to ignore, such as what is known only after the prediction; with commas or repeated."),
 ]
-CategoryOption = Annotated[list[str] | None, typer.Option(help="Columns of numbers that are codes, not amounts.")]
-SchemaOption = Annotated[Path | None, typer.Option(help="Kinds and roles from a YAML file.")]
+CategoryOption = Annotated[list[str] | None, typer.Option(help="Numeric columns that hold codes, not amounts.")]
+SchemaOption = Annotated[Path | None, typer.Option(help="YAML file with the kinds and roles of columns.")]
 MinGroupOption = Annotated[
     int | None,
-    typer.Option(help="The fewest people who may share a combination of answers, among training records."),
+    typer.Option(help="The fewest people who may share a combination of answers in the training records."),
 ]
 MaxSuppressedOption = Annotated[
     float,
     typer.Option(min=0, max=1, help="The largest share of records that may be left out."),
 ]
 ByOption = Annotated[
-    list[str] | None, typer.Option(help="Columns by whose values the error is also shown, such as sex.")
+    list[str] | None, typer.Option(help="Also show the error for each value of these columns, such as sex.")
 ]
 WeightOption = Annotated[
-    list[str] | None, typer.Option(help="How much an attribute counts in a mean: NAME=NUMBER. May be repeated.")
+    list[str] | None, typer.Option(help="Weight of an attribute in means: NAME=NUMBER. May be repeated.")
 ]
 ReportOption = Annotated[
-    Path | None, typer.Option(help="Where to write the report (.html; the same as .md and .json beside it).")
+    Path | None, typer.Option(help="Where to write the report (.html; .md and .json versions go next to it).")
 ]
-PurposeOption = Annotated[str | None, typer.Option(help="Of the report: what the prediction is for, in your words.")]
+PurposeOption = Annotated[str | None, typer.Option(help="For the report: what the prediction is for, in your words.")]
 PeopleOption = Annotated[
     str | None,
-    typer.Option(help="Of the report: whom the records are of, such as: customers in 2026. It is quoted there."),
+    typer.Option(help="For the report: whose records these are, such as: customers in 2026. Quoted as given."),
 ]
 PopulationOption = Annotated[
-    int | None, typer.Option(help="How many people there are in all; then it is estimated how many are unique.")
+    int | None, typer.Option(help="Size of the whole population, to estimate how many people in it are unique.")
 ]
 EngineOption = Annotated[
     Literal["duckdb", "spark"] | None,
     typer.Option(
-        help="Work where the data is, without reading all of it into memory: DuckDB here, or Spark.",
-        is_eager=True,  # known when the file is checked
+        help="Process the data in DuckDB or Spark, without reading all of it into memory.",
+        is_eager=True,  # so that `check_file` knows it
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
@@ -101,11 +102,11 @@ notes = Console(stderr=True, highlight=False)
 
 
 def check_places(inputs: Sequence[Path | None], artifact: Path | None = None, report: Path | None = None) -> None:
-    """Refuse places that cannot be written, or that would overwrite each other or an input, before any work is done."""
+    """Refuse outputs that cannot be written, or that would overwrite each other or an input."""
     if report is not None and report.suffix.lower() != ".html":
-        raise ParameterError(f"The report {str(report)!r} must end in .html; a .md and a .json go beside it.")
+        raise ParameterError(f"The report {str(report)!r} must end in .html; .md and .json versions go next to it.")
     outputs = [] if artifact is None else [artifact]
-    outputs += [] if report is None else [report, *beside(report)]
+    outputs += [] if report is None else [report, *markdown_and_json(report)]
     for path in outputs:
         if path.is_dir() or not path.parent.is_dir():
             reason = "it is a folder" if path.is_dir() else "its folder does not exist"
@@ -113,19 +114,19 @@ def check_places(inputs: Sequence[Path | None], artifact: Path | None = None, re
     taken = [os.path.realpath(path) for path in [*inputs, *outputs] if path is not None]
     for path in outputs:
         if taken.count(os.path.realpath(path)) > 1:
-            why = " (a .md and a .json go beside the report)" if report is not None else ""
+            why = " (.md and .json versions go next to the report)" if report is not None else ""
             raise ParameterError(
-                f"The file {str(path)!r} would be written twice, or over an input{why}; give another name."
+                f"The file {str(path)!r} would overwrite an input or another output{why}; give another name."
             )
 
 
-def beside(report: Path) -> list[Path]:
-    """Where the same report goes as Markdown and as data."""
+def markdown_and_json(report: Path) -> list[Path]:
+    """Return the paths of the report's Markdown and JSON versions."""
     return [report.with_suffix(ending) for ending in (".md", ".json")]
 
 
 def check_report_options(report: Path | None, **options: Any) -> None:
-    """Refuse what belongs to a report where none is asked for, and words that no file could hold."""
+    """Refuse options of the report without --report, and texts that no file can hold."""
     check_words(**{name: value for name, value in options.items() if isinstance(value, str)})
     unused = [name for name, value in options.items() if value is not None and report is None]
     if unused:
@@ -135,7 +136,7 @@ def check_report_options(report: Path | None, **options: Any) -> None:
 
 
 def names(given: Sequence[str] | None, columns: Sequence[str], where: str = "the file") -> list[str] | None:
-    """Column names from repeated options or lists with commas; a name that holds a comma is found whole."""
+    """Split repeated options and comma lists into column names; a column name may itself contain a comma."""
     if given is None:
         return None
     result: list[str] = []
@@ -148,7 +149,7 @@ def names(given: Sequence[str] | None, columns: Sequence[str], where: str = "the
 
 
 def pairs(given: Sequence[str] | None) -> dict[str, float] | None:
-    """NAME=NUMBER options as a dict; a name may hold an equals sign."""
+    """Parse NAME=NUMBER options into a dict; a name may contain an equals sign."""
     if given is None:
         return None
     found = {}
@@ -161,7 +162,7 @@ def pairs(given: Sequence[str] | None) -> dict[str, float] | None:
 
 
 def numbers(given: Sequence[str], option: str = "percent") -> list[float]:
-    """Numbers from repeated options or lists with commas."""
+    """Parse numbers from repeated options and comma lists."""
     return [_number(part, option) for entry in given for part in entry.split(",") if part.strip()]
 
 
@@ -172,15 +173,15 @@ def _number(text: str, option: str) -> float:
         raise ParameterError(f"The option --{option} needs a number. Got {text!r} instead.") from None
 
 
-# The command as a report tells it, so that the report can be made again.
+# The command line that a report quotes, so that it can be reproduced
 
 
 def command_line(*, without: str | None = None, words: Sequence[str] | None = None) -> str | None:
-    """The command as it was typed, with the names of files but not their folders; None where it was no command.
+    """Return the command as typed, with file names but without folders; None outside the command line.
 
     Parameters
     ----------
-    without : an option that must stay secret, such as the seed that made groups; it is left out with its value
+    without : an option to omit with its value because it must stay secret, such as the seed of groups
     words : the program and its arguments, those of this process by default
 
     Examples
@@ -192,14 +193,14 @@ def command_line(*, without: str | None = None, words: Sequence[str] | None = No
     program, *given = list(sys.argv if words is None else words)
     if Path(program).stem != "modicum":
         return None
-    kept = []
+    shown = []
     while given:
         word = given.pop(0)
         if without is not None and word == without:
             del given[:1]
         elif without is None or not word.startswith(f"{without}="):
-            kept.append(_shorten_path(word))
-    return shlex.join(["modicum", *kept]).encode(errors="replace").decode()  # names of files may be no text
+            shown.append(_shorten_path(word))
+    return shlex.join(["modicum", *shown]).encode(errors="replace").decode()  # file names may not be valid text
 
 
 def _shorten_path(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Show results on the terminal: descriptions, facts, suggestions, what a minimum group size changes, and reports."""
+"""Show results on the terminal: descriptions, facts, suggestions, effects of a minimum group size, reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from modicum.cli.options import beside
+from modicum.cli.options import markdown_and_json
 
 if TYPE_CHECKING:
     from modicum.evaluation import Effect
@@ -23,18 +23,18 @@ _COLOURS = {"not collected": "green", "coarsened": "yellow", "kept": "red"}
 
 
 def printable(text: str) -> Text:
-    """Text as it is, with what would steer the terminal shown as a question mark."""
+    """Replace characters that would control the terminal by question marks."""
     return Text("".join(character if character.isprintable() else "?" for character in text))
 
 
 def build_table(*words: Column, numbers: Iterable[str] = ()) -> Table:
-    """Build an empty table: columns of words, then columns of numbers, which stand to the right and are not broken."""
+    """Build an empty table: columns of words, then right-aligned columns of numbers that do not wrap."""
     right = (Column(title, justify="right", no_wrap=True) for title in numbers)
     return Table(*words, *right, box=None, pad_edge=False, header_style="bold")
 
 
 def show_description(description: Description, console: Console) -> None:
-    """Attributes, what becomes of them, and their buckets with shares."""
+    """Show attributes, the decision on each, and its buckets with shares."""
     from modicum.generalization.description import buckets_text, summary_text
 
     table = build_table(
@@ -56,7 +56,7 @@ def show_description(description: Description, console: Console) -> None:
 
 
 def facts(lines: Sequence[tuple[str, str]], console: Console) -> None:
-    """What was found, one fact a line."""
+    """Show facts, one per line."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -66,7 +66,7 @@ def facts(lines: Sequence[tuple[str, str]], console: Console) -> None:
 
 
 def show_suggestions(suggestions: tuple[Suggestion, ...], console: Console) -> None:
-    """What `infer` noticed, for a person to decide."""
+    """Show what `Schema.infer` noticed, for a person to decide."""
     if not suggestions:
         return
     console.print(Text("Worth a look before you decide:", style="bold"))
@@ -79,20 +79,20 @@ def show_suggestions(suggestions: tuple[Suggestion, ...], console: Console) -> N
 
 
 def likely_identifiers(schema: Schema, written: Sequence[str]) -> tuple[Suggestion, ...]:
-    """What was noticed of columns that are written and look like names or numbers of people."""
+    """Return the suggestions about written columns that look like names or numbers of people."""
     return tuple(each for each in schema.suggestions if each.topic == "identifier" and each.attribute in written)
 
 
 def open_questions(schema: Schema, label: str) -> tuple[Suggestion, ...]:
-    """What was noticed of columns that may be collected."""
+    """Return the suggestions about columns that may be collected."""
     return tuple(s for s in schema.suggestions if not schema[s.attribute].is_identifying and s.attribute != label)
 
 
-# What `--min-group` changes
+# Effects of --min-group
 
 
 def summarize_effect(found: Effect) -> dict[str, dict[str, object]]:
-    """The numbers of the table, for programs; small counts are hidden, shares in tens of people."""
+    """Return the table's numbers for programs; small counts are hidden, shares are in tens of people."""
     from modicum.reporting.disclosure import few, lowest_error, outward, round_certificate, tens
 
     attacks = {"before": found.singling_out_before, "after": found.singling_out_after}
@@ -107,7 +107,7 @@ def summarize_effect(found: Effect) -> dict[str, dict[str, object]]:
 
 
 def show_effect(found: Effect, min_group: int, console: Console) -> None:
-    """Before and after: groups, A8 and the certificate."""
+    """Show groups, A8 and the certificate before and after."""
     from modicum.measures.certificate import confidence_text
     from modicum.reporting.disclosure import at_least
 
@@ -130,18 +130,18 @@ def show_effect(found: Effect, min_group: int, console: Console) -> None:
 # Reports
 
 
-def write_report(made: Report[Any], path: Path) -> None:
-    """Write the report as HTML, and the same as Markdown and JSON beside it: all three, or none."""
-    made.save(path, *beside(path))
+def write_report(report: Report[Any], path: Path) -> None:
+    """Write the report as HTML, Markdown and JSON: all three files, or none."""
+    report.save(path, *markdown_and_json(path))
 
 
 def describe_report_files(path: Path) -> Text:
-    """Where the report was written."""
-    return printable(f"Report: {path}, and the same as .md and .json beside it.")
+    """Say where the report was written."""
+    return printable(f"Report: {path}, with .md and .json versions next to it.")
 
 
 def show_report(content: GeneralizationContent, console: Console) -> None:
-    """The decision in one sentence and the risk of each personal attribute: the report's numbers on the terminal."""
+    """Show the decision and the risk of each personal attribute."""
     from modicum.measures.certificate import confidence_text
     from modicum.reporting.disclosure import at_least
     from modicum.reporting.formats import NONE, interval, number, percent
@@ -173,8 +173,8 @@ def show_report(content: GeneralizationContent, console: Console) -> None:
         console.print(printable(f"Highest error: {where}."))
     console.print(
         f"An error is the share of {content.unit} guessed wrong: higher is safer. With "
-        f"{confidence_text(certificate.confidence)} confidence no adversary who sees only the collected record is "
-        f"below the certified one, on average over {certificate.unit} like these.",
+        f"{confidence_text(certificate.confidence)} confidence no adversary who sees only the collected record has "
+        f"an error below the certified one, on average over {certificate.unit} like these.",
         markup=False,
     )
     for warning in content.warnings:

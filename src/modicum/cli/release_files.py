@@ -1,4 +1,4 @@
-"""Files for `modicum anonymize` and `anatomize`: records in, and records out whose other columns are what they were."""
+"""Read and write files for `modicum anonymize` and `anatomize`; other columns stay unchanged."""
 
 import warnings
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from modicum.releases import Release
 
 
-_KEPT = "\1kept"  # no name that a column of a file has
+_KEPT = "\1kept"  # not the name of a column in any file
 
 
 def read_records(file: Path, roles: Roles) -> tuple[pd.DataFrame, Schema]:
@@ -42,15 +42,15 @@ def _check_columns(table: pd.DataFrame) -> None:
     folded = [str(name).casefold() for name in table.columns]
     for name, own in zip(table.columns, folded, strict=True):
         if folded.count(own) > 1:
-            raise DataError(f"The column {name!r} appears more than once (case does not count); rename one.")
+            raise DataError(f"The column {name!r} appears more than once (case is ignored); rename one.")
         first = table[name].dropna().head(1)
         if table[name].dtype == object and len(first) and isinstance(first.iloc[0], list | dict | np.ndarray):
-            raise DataError(f"The column {name!r} holds lists or the like; leave it out.")
+            raise DataError(f"The column {name!r} holds lists or similar values; remove it from the file.")
 
 
-def parse_quasi_identifiers(asked: Sequence[str] | None, columns: Sequence[str], schema: Schema) -> list[str] | None:
-    """The quasi-identifiers that were named, all of which the schema must describe."""
-    found = names(asked, columns)
+def parse_quasi_identifiers(given: Sequence[str] | None, columns: Sequence[str], schema: Schema) -> list[str] | None:
+    """Parse --quasi-identifiers; the schema must describe them all."""
+    found = names(given, columns)
     unknown = [name for name in found or [] if name not in schema]
     if unknown:
         raise DataError(f"The schema does not describe the column {unknown[0]!r}.")
@@ -60,7 +60,7 @@ def parse_quasi_identifiers(asked: Sequence[str] | None, columns: Sequence[str],
 def check_release_options(
     table: pd.DataFrame, schema: Schema, by: Sequence[str] | None, population: int | None
 ) -> list[str] | None:
-    """Check the options of a release's report before any work is done; return the columns to show scores by."""
+    """Check the options of a release's report; return the columns of --by."""
     from modicum.measures.uniqueness import check_population
     from modicum.reporting.disclosure import check_people
 
@@ -69,11 +69,11 @@ def check_release_options(
         check_population(population, people)
     if by and schema.label is None:
         raise ParameterError("The option --by shows a model's error by group: name what it predicts with --label.")
-    return names(by, schema.features, "what a model may learn from")
+    return names(by, schema.features, "the model's features")
 
 
 def write_records(file: Path, output: Path, release: "Release", schema: Schema, rows: Any) -> None:
-    """Write a release; other columns come from the file itself, from CSV to CSV as the very texts that they were."""
+    """Write a release; other columns are copied from the file, from CSV to CSV as exactly the same text."""
     released = _narrow_types(release.frame[list(release.quasi_identifiers)].reset_index(drop=True), schema, output)
     with open_connection() as connection, replacing(output) as temporary:
         connection.execute("SET threads = 1")  # rows stay in their order
@@ -87,13 +87,13 @@ def write_records(file: Path, output: Path, release: "Release", schema: Schema, 
             f"{'released' if name in released.columns else 'source'}.{quote_name(name)}"
             for name in release.frame.columns
         ]
-        kept = "" if rows is None else f" WHERE released.{quote_name(_KEPT)}"
-        sql = f"SELECT {', '.join(chosen)} FROM source POSITIONAL JOIN released{kept}"
+        where = "" if rows is None else f" WHERE released.{quote_name(_KEPT)}"
+        sql = f"SELECT {', '.join(chosen)} FROM source POSITIONAL JOIN released{where}"
         write_table(connection.sql(sql), temporary)
 
 
 def _narrow_types(released: pd.DataFrame, schema: Schema, output: Path) -> pd.DataFrame:
-    """Whole numbers and days as such, where the file was read with wider types."""
+    """Convert whole numbers and days back, if the file was read with wider types."""
     for name, values in released.items():
         kind = schema[str(name)].storage if schema[str(name)].kind != "date" else "date"
         if kind == "integer" and pd.api.types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
@@ -114,7 +114,7 @@ def anonymize_there(
     rows_at_once: int | None,
     quasi_identifiers: Sequence[str] | None,
 ) -> "tuple[Release, float | None]":
-    """Anonymize files where an engine reads them; what was measured, and the share of the most frequent label."""
+    """Anonymize files in an engine; return the release and the share of the most frequent label."""
     from modicum.anonymizers.task import parts_of
 
     with roles.open(file, engine) as table:
@@ -129,7 +129,7 @@ def anonymize_there(
 
 
 def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> "EngineTable":
-    """The table with whole numbers as such, where it was read with wider types because of the schema."""
+    """Convert whole numbers back, if the table was read with wider types because of the schema."""
     from modicum.engines import table_at
     from modicum.engines.table import collect_arrow
     from modicum.table.frames import missing_mask
@@ -145,7 +145,9 @@ def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> 
     odd = collect_arrow(table.lazy.select(*((known[name] % 1 != 0).cast(nw.Int64).sum().alias(name) for name in wide)))
     decimals = [name for name in wide if odd[name][0]]
     if decimals:
-        raise DataError(f"The column {decimals[0]!r} holds decimals, though the schema says whole numbers.")
+        raise DataError(
+            f"The column {decimals[0]!r} holds decimals; the schema says whole numbers and must be corrected."
+        )
     return table_at(table.lazy.with_columns(*(known[name].cast(nw.Int64).alias(name) for name in wide)).to_native())
 
 
@@ -166,18 +168,18 @@ def anatomize_there(
     format: str,
     drop_missing: bool,
 ) -> tuple[int, list[str]]:
-    """Anatomize files where an engine reads them; how many rows had no sensitive value, and what to say."""
-    with roles.open(file, engine) as table, warnings.catch_warnings(record=True) as said:
+    """Anatomize files in an engine; return how many rows lack a sensitive value, and the warnings."""
+    with roles.open(file, engine) as table, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         schema = roles.declare_at(table)
         protected = parse_sensitive(sensitive, schema, table.columns)
         there, unknown = _with_values_there(table, protected, schema.label, drop_missing)
         anatomy.set_params(sensitive=protected, schema=schema).release_to(there, output, format=format)
-    return unknown, [str(each.message) for each in said if issubclass(each.category, PrivacyWarning)]
+    return unknown, [str(each.message) for each in caught if issubclass(each.category, PrivacyWarning)]
 
 
 def parse_sensitive(given: Sequence[str] | None, schema: Schema, columns: Sequence[str]) -> list[str]:
-    """The columns to protect: those that are named, else the schema's."""
+    """Return the columns to protect: those named, else the schema's."""
     found = schema.with_role("sensitive") if given is None else list(dict.fromkeys(names(given, columns) or []))
     if not found:
         raise ParameterError("Name the column to protect with --sensitive, or in the schema.")
@@ -189,7 +191,7 @@ def parse_sensitive(given: Sequence[str] | None, schema: Schema, columns: Sequen
 def _with_values_there(
     table: "EngineTable", sensitive: list[str], label: str | None, drop: bool
 ) -> "tuple[EngineTable, int]":
-    """The rows with a label and all sensitive values, and how many lack one of those."""
+    """Return the rows with a label and all sensitive values, and how many lack a sensitive value."""
     from modicum.engines import table_at
     from modicum.engines.table import COUNT, collect_arrow
     from modicum.table.frames import missing_mask

@@ -1,4 +1,4 @@
-"""`modicum anatomize`: from a file to two tables, of which the one does not say whose the other's values are."""
+"""`modicum anatomize`: split a file into two tables that do not say who has which sensitive value."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def anatomize(
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the tables.")],
     sensitive: Annotated[
         list[str] | None,
-        typer.Option(help="The column to protect, several with commas or repeated; the schema's where none is named."),
+        typer.Option(help="The columns to protect, separated by commas or repeated. By default the schema's."),
     ] = None,
     l: Annotated[int, typer.Option("--l", min=2, help="No value is more than 1/l of its group.")] = 3,
     label: Annotated[
-        str | None, typer.Option(help="The class; goes into the identifying table, and rows without it are left out.")
+        str | None, typer.Option(help="The class. It goes into the identifying table; rows without it are left out.")
     ] = None,
     grouping: Annotated[
         Literal["bucketize", "random", "dealt"] | None,
         typer.Option(
-            help="How groups are made: most frequent values first (bucketize, by default), by chance alone, or dealt "
-            "in turn, which alone an engine does."
+            help="How groups are made: most frequent values first (bucketize, the default), at random, or in turn "
+            "(dealt, the only one with --engine)."
         ),
     ] = None,
     max_suppressed: options.MaxSuppressedOption = 0.0,
@@ -57,12 +57,12 @@ def anatomize(
         typer.Option(
             min=0,
             max=2**32 - 1,
-            help="Makes the same tables each time. By default chance is fresh: whoever learned the seed could redo "
-            "part of who has what, so keep it as secret as the data.",
+            help="Make the same tables each time; by default groups differ. With the seed, others could reconstruct "
+            "part of who has what: keep it as secret as the data.",
         ),
     ] = None,
     format: Annotated[
-        Literal["csv", "parquet"] | None, typer.Option(help="How the tables are written: csv, by Spark parquet.")
+        Literal["csv", "parquet"] | None, typer.Option(help="Format of the tables: by default csv, with Spark parquet.")
     ] = None,
     attack: Annotated[
         bool, typer.Option("--attack", help="Also match people to values as an adversary with the release would.")
@@ -75,12 +75,11 @@ def anatomize(
     population: options.PopulationOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Split FILE into an identifying table and a sensitive one, tied by groups of l or more people.
+    """Split FILE into an identifying table and a sensitive one, linked by groups of l or more people.
 
-    Every value stays exact; only who of a group has which of its sensitive values is no longer said. The columns that
-    --identifier and --person name are left out. The groups are measured anew, and nothing is written that breaks l.
-    With --report, what was promised, counted, lost and could still leak is written for people (.html, .md) and for
-    programs (.json).
+    Every value stays exact, but nothing says who in a group has which sensitive value. The columns of --identifier and
+    --person are left out. The groups are checked again, and nothing that breaks l is written. --report writes what was
+    promised, counted and lost, and what could still leak, for people (.html, .md) and for programs (.json).
     """
     import modicum as md
     from modicum.cli.input_files import Roles, drop_unlabelled
@@ -89,17 +88,17 @@ def anatomize(
     _check_folder(output)
     options.check_report_options(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and engine is not None:
-        raise ParameterError("With --engine there is no report: it is measured in memory.")
+        raise ParameterError("The report is measured in memory: leave out --report or --engine.")
     options.check_places([file, schema], report=report)
     roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     if engine is not None:
         if attack or grouping not in (None, "dealt"):
-            raise ParameterError("With --engine, groups are dealt in turn and --attack is not to be had.")
+            raise ParameterError("With --engine, groups are dealt in turn and --attack is not available.")
         made = md.Anatomy(l, None, grouping="dealt", max_suppressed=max_suppressed, random_state=seed)
         written = format or ("parquet" if engine == "spark" else "csv")
-        with notes.status("Making groups where the records are …"):
+        with notes.status("Making groups in the engine …"):
             unknown, noticed = anatomize_there(file, output, engine, roles, made, sensitive, written, drop_missing)
-        _tell(made.release_, l, output, as_json, noticed, {"without_sensitive_value": unknown})
+        _show_release(made.release_, l, output, as_json, noticed, {"without_sensitive_value": unknown})
         return
     table, found = read_records(file, roles)
     if found.label is not None:
@@ -107,13 +106,13 @@ def anatomize(
     protected = parse_sensitive(sensitive, found, list(table.columns))
     table, unknown = _with_values(table, protected, drop_missing)
     groups = None if report is None else check_release_options(table, found, by, population)
-    told = _identifiers(found, protected)
-    _say(told)
+    warned = _warn_of_identifiers(found, protected)
+    _print_notes(warned)
     grouping = grouping or "bucketize"
     anatomy = md.Anatomy(
         l, protected, grouping=grouping, max_suppressed=max_suppressed, schema=found, random_state=seed
     )
-    with notes.status("Making groups …"), warnings.catch_warnings(record=True) as said:
+    with notes.status("Making groups …"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         anatomy.fit(table)
     release = anatomy.release_
@@ -127,41 +126,41 @@ def anatomize(
     if report is not None and page is not None:
         write_report(page, report)
         notes.print(describe_report_files(report))
-    noticed = [str(each.message) for each in said]
+    noticed = [str(each.message) for each in caught]
     more: dict[str, object] = {"without_sensitive_value": unknown}
     if attack:
         more["attack"] = {name: result.to_dict() for name, result in attacked.items()}
     lines = [line for each in attacked.values() for line in _attack_lines(each)]
-    _tell(release, l, output, as_json, noticed, more, told, lines)
+    _show_release(release, l, output, as_json, noticed, more, warned, lines)
 
 
-def _tell(
+def _show_release(
     release: AnatomyRelease | WrittenAnatomy,
     asked: int,
     output: Path,
     as_json: bool,
     noticed: list[str],
     more: Mapping[str, object],
-    told: Sequence[str] = (),
+    shown: Sequence[str] = (),
     lines: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Say what was released, for programs or for people."""
+    """Show what was released, for programs or for people; the notes `shown` are already printed."""
     if as_json:
-        content = {**release.to_dict(), "asked_l": asked, "folder": str(output), "warnings": [*told, *noticed], **more}
+        content = {**release.to_dict(), "asked_l": asked, "folder": str(output), "warnings": [*shown, *noticed], **more}
         out.print_json(json.dumps(content), ensure_ascii=True)
     else:
         facts([*_lines(release, asked, output), *lines], out)
         notes.print(printable(f"Written to {output}."))
-    _say(noticed)
+    _print_notes(noticed)
 
 
-def _say(messages: list[str]) -> None:
+def _print_notes(messages: list[str]) -> None:
     for message in messages:
         notes.print(printable(f"Note: {message}"))
 
 
 def _check_folder(output: Path) -> None:
-    """Refuse a place that cannot become a new folder, before any work is done."""
+    """Refuse a path that cannot become a new folder."""
     why = _unusable(output)
     if why is not None:
         raise DataError(f"The folder {str(output)!r} cannot be written: {why}.")
@@ -171,12 +170,12 @@ def _unusable(output: Path) -> str | None:
     try:
         if output.exists() or output.is_symlink():
             if not output.is_dir():
-                return "there is something else of that name; name a new folder"
+                return "something else has that name; name a new folder"
             if output.absolute() == Path.cwd() or any(output.iterdir()):
-                return "it is the folder you are in or has files already; name a new one"
+                return "it is the current folder or has files already; name a new one"
         parent = output.absolute().parent
         if not parent.is_dir():
-            return "the folder it should be in does not exist"
+            return "its parent folder does not exist"
         with tempfile.TemporaryDirectory(prefix=".modicum-", dir=parent):
             return None
     except OSError:
@@ -184,7 +183,7 @@ def _unusable(output: Path) -> str | None:
 
 
 def _with_values(table: pd.DataFrame, sensitive: list[str], drop: bool) -> tuple[pd.DataFrame, int]:
-    """The rows with all sensitive values, and how many have not."""
+    """Return the rows with all sensitive values, and how many rows lack one."""
     without = table[sensitive].isna().any(axis=1)
     many = int(without.sum())
     if not many:
@@ -200,17 +199,17 @@ def _with_values(table: pd.DataFrame, sensitive: list[str], drop: bool) -> tuple
     return table[~without], many
 
 
-def _identifiers(schema: Schema, sensitive: list[str]) -> list[str]:
-    """What to say of columns that look like names or numbers of people and are about to be written."""
+def _warn_of_identifiers(schema: Schema, sensitive: list[str]) -> list[str]:
+    """Warn of columns that will be written and look like names or numbers of people."""
     written = [each.name for each in schema if each.name not in sensitive]
-    kept = [name for name in written if not schema[name].is_identifying and not schema[name].forbidden]
-    columns = list(dict.fromkeys(each.attribute for each in likely_identifiers(schema, kept)))
+    unmarked = [name for name in written if not schema[name].is_identifying and not schema[name].forbidden]
+    columns = list(dict.fromkeys(each.attribute for each in likely_identifiers(schema, unmarked)))
     if not columns:
         return []
-    verb = "looks" if len(columns) == 1 else "look"
+    looks = "looks like an identifier" if len(columns) == 1 else "look like identifiers"
     return [
-        f"{format_names(columns)} {verb} as if made to tell people apart, and will be written as it is; leave out with "
-        f"--identifier {','.join(columns)} what names a person."
+        f"{format_names(columns)} {looks} and will be written unchanged; leave out what names a person with "
+        f"--identifier {','.join(columns)}."
     ]
 
 
@@ -226,11 +225,10 @@ def _run_matching(anatomy: Any, table: pd.DataFrame, seed: int | None) -> dict[s
 
 
 def _lines(release: AnatomyRelease | WrittenAnatomy, asked: int, output: Path) -> list[tuple[str, str]]:
-    """What was released, one fact a line."""
-    told = release.to_dict()
+    """Describe the release, one fact per line."""
     left_out = f" ({release.suppressed:,} left out)" if release.suppressed else ""  # as exact as release.json
     lines = [("records", f"{release.rows:,}{left_out}")]
-    for name, each in told["sensitive"].items():
+    for name, each in release.to_dict()["sensitive"].items():
         sizes = f"{each['smallest_group']:,} to {each['largest_group']:,} people"
         if each["smallest_group"] == each["largest_group"]:
             sizes = f"{each['smallest_group']:,} people each"
@@ -243,8 +241,10 @@ def _lines(release: AnatomyRelease | WrittenAnatomy, asked: int, output: Path) -
 
 def _attack_lines(result: MatchingResult) -> list[tuple[str, str]]:
     low, high = result.interval
-    told = f"{result.accuracy:.1%} ({low:.1%} to {high:.1%}) by an adversary who learns from the release alone; "
-    told += f"{result.baseline:.1%} without learning, by the most frequent value of the person's group; "
-    told += f"{result.naive:.1%} by the most frequent value of all"
-    lines = [(f"matched to the right {result.sensitive}", told)]
+    shares = (
+        f"{result.accuracy:.1%} ({low:.1%} to {high:.1%}) by an adversary who learns from the release alone; "
+        f"{result.baseline:.1%} without learning, by the most frequent value of the person's group; "
+        f"{result.naive:.1%} by the most frequent value overall"
+    )
+    lines = [(f"matched to the right {result.sensitive}", shares)]
     return lines if result.note is None else [*lines, ("but", result.note)]

@@ -1,4 +1,4 @@
-"""`modicum anonymize`: from a file to one in which nobody stands alone."""
+"""`modicum anonymize`: write a file in which everybody shares their quasi-identifiers with others."""
 
 from __future__ import annotations
 
@@ -49,20 +49,22 @@ def anonymize(
     k: Annotated[int, typer.Option("--k", min=2, help="The fewest people who share their quasi-identifiers.")] = 10,
     quasi_identifiers: Annotated[
         list[str] | None,
-        typer.Option(help="Columns by which people could be recognised, with commas or repeated; all others if none."),
+        typer.Option(
+            help="Columns by which people could be recognised, separated by commas or repeated. All others by default."
+        ),
     ] = None,
     method: Annotated[
         AnonymizationMethod | None,
-        typer.Option(help="How groups are made: accuracy-guided with a label, else mondrian."),
+        typer.Option(help="How groups are made; by default accuracy-guided with --label, else mondrian."),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="The column to predict; written as it is.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column to predict; written unchanged.")] = None,
     sensitive: Annotated[
-        str | None, typer.Option(help="The column that --l and --t protect; written as it is.")
+        str | None, typer.Option(help="The column that --l and --t protect; written unchanged.")
     ] = None,
     l: Annotated[float | None, typer.Option("--l", help="l-diversity of the sensitive column in every group.")] = None,
     diversity: Annotated[
         Literal["distinct", "entropy", "recursive"] | None,
-        typer.Option(help="What --l counts: distinct values (a missing one is a value), entropy, or recursively."),
+        typer.Option(help="The kind of l-diversity: distinct values (missing counts as one), entropy, or recursive."),
     ] = None,
     c: Annotated[float, typer.Option("--c", help="The constant of recursive diversity.")] = 4.0,
     t: Annotated[
@@ -70,7 +72,7 @@ def anonymize(
     ] = None,
     distance: Annotated[
         Literal["equal", "ordered", "hierarchical"] | None,
-        typer.Option(help="What --t measures; by default what fits the column."),
+        typer.Option(help="The distance of --t; by default the one that fits the column."),
     ] = None,
     form: Annotated[
         Literal["values", "ranges"],
@@ -95,11 +97,11 @@ def anonymize(
 ) -> None:
     """Write FILE so that everybody shares their quasi-identifiers with at least k - 1 others.
 
-    All other columns are written as they are, rows in their order; only those that --identifier and --person name are
-    left out. What is written is measured anew, and nothing is written that breaks what was asked for. Fields of a CSV
-    file are separated by commas in the result, tabs in .tsv. With --engine the records are the same, in any order, and
-    FILE may be a folder of Parquet files. With --report, what was promised, counted, lost and could still leak is
-    written for people (.html, .md) and for programs (.json).
+    All other columns are written unchanged, and rows keep their order; the columns of --identifier and --person are
+    left out. The result is measured again, and nothing that breaks k, --l or --t is written. CSV fields are separated
+    by commas, in .tsv by tabs. With --engine, the records are the same but in any order, and FILE may be a folder of
+    Parquet files. --report writes what was promised, counted and lost, and what could still leak, for people
+    (.html, .md) and for programs (.json).
     """
     import modicum as md
     from modicum.cli.input_files import Roles
@@ -114,12 +116,12 @@ def anonymize(
 
     options.check_report_options(report, purpose=purpose, people=people, by=by, population=population)
     if report is not None and engine is not None:
-        raise ParameterError("With --engine there is no report: it is measured in memory.")
+        raise ParameterError("The report is measured in memory: leave out --report or --engine.")
     if engine is None:
         file_format(output)
         options.check_places([file, schema], output, report)
     elif output.resolve() in (file.resolve(), schema and schema.resolve()):
-        raise ParameterError(f"The file {str(output)!r} would be written over an input; give another name.")
+        raise ParameterError(f"The file {str(output)!r} would overwrite an input; give another name.")
     chosen = _method(method, label)
     if sensitive is not None and l is None and t is None:
         raise ParameterError("With --sensitive, give --l or --t; alone it protects nothing.")
@@ -138,8 +140,8 @@ def anonymize(
     roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     if engine is not None:
         if max_suppressed:
-            raise ParameterError("With --engine no record is left out; do without --max-suppressed.")
-        with notes.status("Making groups where the records are …"):
+            raise ParameterError("The option --max-suppressed does not work with --engine; leave one of them out.")
+        with notes.status("Making groups in the engine …"):
             release, share = anonymize_there(file, output, engine, roles, anonymizer, rows_at_once, quasi_identifiers)
         _show(release, output, as_json, majority=share)
         return
@@ -157,7 +159,7 @@ def anonymize(
             anonymizer.fit(table, y)
     rows = anonymizer.sample_indices_ if max_suppressed else None
     made = None
-    if report is not None:  # made before anything is written, so that a refusal leaves nothing behind
+    if report is not None:  # before anything is written, so that an error leaves no files
         with notes.status("Measuring what is lost and what could leak …"):
             evidence = md.evidence(anonymizer, table, y, by=groups, population=population)
             made = md.report(evidence, purpose, people=people, command=options.command_line())
@@ -212,12 +214,12 @@ def _show(
         lines.append((f"t-closeness, {asked['distance']} distance", f"{release.t:.3f} (asked for {asked['t']:g})"))
     lines.append(("information loss (NCP)", f"{release.ncp:.1%}; 0% is full detail, 100% is nothing"))
     worst = sorted(release.ncp_by_attribute.items(), key=lambda pair: -pair[1])[:3]
-    lines.append(("most is lost of", ", ".join(f"{name} ({loss:.0%})" for name, loss in worst)))
+    lines.append(("largest losses", ", ".join(f"{name} ({loss:.0%})" for name, loss in worst)))
     if release.classification_metric is not None and majority is not None:
-        told = f"{release.classification_metric:.1%} of records; {1 - majority:.1%} if all were one group"
-        lines.append(("label not that of most of the group", told))
+        shares = f"{release.classification_metric:.1%} of records; {1 - majority:.1%} if all were one group"
+        lines.append(("label differs from the group's most frequent", shares))
     if release.frame is not None:
-        kept = [name for name in release.frame.columns if name not in release.quasi_identifiers]
-        lines.append(("written as they are", ", ".join(map(str, kept)) or "no other column"))
+        others = [name for name in release.frame.columns if name not in release.quasi_identifiers]
+        lines.append(("written unchanged", ", ".join(map(str, others)) or "no other column"))
     facts(lines, out)
     notes.print(printable(f"Written to {output}."))

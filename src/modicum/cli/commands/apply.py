@@ -1,4 +1,4 @@
-"""`modicum apply`: an artifact on a file or a folder of files, streamed through DuckDB or Spark."""
+"""`modicum apply`: apply an artifact to a file or a folder of files, streamed through DuckDB or Spark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def apply(
         str, typer.Option("--output", "-o", help="Where to write: .csv, .parquet, or a folder of Parquet files.")
     ],
     keep_columns: Annotated[
-        list[str] | None, typer.Option(help="Columns to pass through as they are, such as an id and the label.")
+        list[str] | None, typer.Option(help="Columns to copy unchanged, such as an ID and the label.")
     ] = None,
     form: Annotated[
         Literal["labels", "codes", "values"],
@@ -43,23 +43,23 @@ def apply(
     engine: options.EngineOption = None,
     partition_by: Annotated[
         list[str] | None,
-        typer.Option(help="Columns of the result that become folders, such as year=2020: then it is a folder."),
+        typer.Option(help="Columns by which the result is split into folders, such as year=2020."),
     ] = None,
 ) -> None:
-    """Write FILE with no more detail than the generalization collects. Rows are streamed: memory stays flat."""
+    """Write FILE with no more detail than the generalization collects. Rows are streamed, so memory use stays low."""
     from modicum.engines.file_tables import open_table
 
     g = _load_artifact(artifact)
     used = engine or "duckdb"
     _check_places(artifact, file, output, used, bool(partition_by))
     with open_table(file, used, g.schema, missing or (), only=g.needed, ordered=True) as table:
-        kept = options.names(keep_columns, table.columns) or []
-        _refuse_detail(g, kept)
+        beside = options.names(keep_columns, table.columns) or []
+        _refuse_detail(g, beside)
         chosen = list(g.names if form == "values" else g.needed)
-        if not chosen and not kept:
+        if not chosen and not beside:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
-        result = _apply_in_engine(g, table, form, chosen, kept)
-        parts = options.names(partition_by, [*kept, *chosen], "the result") or []
+        result = _apply_in_engine(g, table, form, chosen, beside)
+        parts = options.names(partition_by, [*beside, *chosen], "the result") or []
         _write(table, file, result, [g.schema[name] for name in g.needed], output, parts)
     out.print(f"Written to {output}.", markup=False)
 
@@ -72,14 +72,14 @@ def _load_artifact(artifact: Path) -> Generalization | CellPartition:
 
 
 def _apply_in_engine(
-    g: Generalization | CellPartition, table: EngineTable, form: str, chosen: list[str], kept: list[str]
+    g: Generalization | CellPartition, table: EngineTable, form: str, chosen: list[str], beside: list[str]
 ) -> Any:
     from modicum.generalization import CellPartition
     from modicum.generalization.lazy import cells_in_engine, in_engine
 
     if isinstance(g, CellPartition):
-        return cells_in_engine(table.native, g, form, beside=kept, one_pass=True)
-    return in_engine(table.native, [g[name] for name in chosen], form, beside=kept, one_pass=True)
+        return cells_in_engine(table.native, g, form, beside=beside, one_pass=True)
+    return in_engine(table.native, [g[name] for name in chosen], form, beside=beside, one_pass=True)
 
 
 def _write(
@@ -88,14 +88,14 @@ def _write(
     from modicum.engines.partitioned_writing import put, write
     from modicum.table.files import file_format, read_typed
 
-    if os.path.isfile(file) and file_format(file) == "csv":  # its text is read only now, and may be at fault
+    if os.path.isfile(file) and file_format(file) == "csv":  # its text is parsed only now, and may be invalid
         read_typed(file, table.native, read, lambda: put(result, output, partition_by))
     else:
         write(result, output, partition_by)
 
 
 def _check_places(artifact: Path, file: str, output: str, engine: str, parted: bool) -> None:
-    """Refuse an output that cannot be written, or that lies in its input, before any work is done."""
+    """Refuse an output that cannot be written or that lies in its input."""
     from modicum.engines.partitioned_writing import check_output, is_folder
 
     if not is_folder(output, engine, parted):
@@ -106,13 +106,13 @@ def _check_places(artifact: Path, file: str, output: str, engine: str, parted: b
     given = [Path(os.path.realpath(each)) for each in (file, *glob.glob(file, recursive=True))]
     apart = not (os.path.isdir(output) or os.path.isdir(file) or glob.has_magic(file))
     if not apart and any(each.is_relative_to(made) or made.is_relative_to(each) for each in given):
-        raise DataError(f"The output {output!r} would be written over its input {file!r}, or into it.")
+        raise DataError(f"The output {output!r} would overwrite its input {file!r} or lie in it; give another name.")
 
 
-def _refuse_detail(g: Generalization | CellPartition, kept: list[str]) -> None:
-    collected = [name for name in kept if name in g.names]
+def _refuse_detail(g: Generalization | CellPartition, beside: list[str]) -> None:
+    collected = [name for name in beside if name in g.names]
     if collected:
         raise DataError(
-            f"The column {collected[0]!r} is an attribute of this generalization; passing it through would keep its "
-            "full detail."
+            f"The column {collected[0]!r} is an attribute of this generalization; copying it would keep its full "
+            "detail."
         )

@@ -1,4 +1,4 @@
-"""`modicum attack`: every adversary against a saved generalization."""
+"""`modicum attack`: run every adversary against a saved generalization."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def attack(
     file: options.FileArgument,
     known: Annotated[
         Path | None,
-        typer.Option(help="Full records of other people to learn from; then all of FILE is attacked, else 30% of it."),
+        typer.Option(help="Full records of other people to learn from; all of FILE is then attacked, else 30%."),
     ] = None,
-    personal: Annotated[Names, typer.Option(help="Attributes to guess; the artifact's where none is named.")] = None,
+    personal: Annotated[Names, typer.Option(help="Attributes to guess; by default the artifact's.")] = None,
     weight: options.WeightOption = None,
     also: Annotated[
-        list[Path] | None, typer.Option(help="Another generalization under which the same people were breached (A6).")
+        list[Path] | None, typer.Option(help="Another generalization of the same people that was also breached (A6).")
     ] = None,
-    link_a: Annotated[Names, typer.Option(help="Attributes of one half to be linked (A7).")] = None,
-    link_b: Annotated[Names, typer.Option(help="Attributes of the other half (A7).")] = None,
+    link_a: Annotated[Names, typer.Option(help="Attributes of one half to link (A7).")] = None,
+    link_b: Annotated[Names, typer.Option(help="Attributes of the other half to link (A7).")] = None,
     link_k: Annotated[
         int | None, typer.Option(help="How many people are linked at once.", show_default="a tenth, at most 1000")
     ] = None,
-    population: Annotated[int | None, typer.Option(help="How many people there are in all (A8).")] = None,
+    population: Annotated[int | None, typer.Option(help="Size of the whole population (A8).")] = None,
     percent: Annotated[
-        Names, typer.Option(help="On how many percent of the guesses, the surest first, A2 is judged, such as 1,5,10.")
+        Names, typer.Option(help="Percentages of the surest guesses on which A2 is measured, such as 1,5,10.")
     ] = None,
-    orders: Annotated[int, typer.Option(min=1, help="In how many orders personal attributes become known to A5.")] = 2,
+    orders: Annotated[int, typer.Option(min=1, help="Number of orders in which A5 learns personal attributes.")] = 2,
     confidence: Annotated[float, typer.Option(help="The certificates' confidence.")] = 0.99,
     neural: Annotated[bool, typer.Option("--neural", help="Add the larger networks (needs PyTorch).")] = False,
     report: options.ReportOption = None,
@@ -62,10 +62,10 @@ def attack(
     missing: options.MissingOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Let eight adversaries try what could still leak, each beside what it would get without the record.
+    """Let eight adversaries find what could still leak, compared with guessing without the record.
 
-    FILE holds full records. The adversaries learn from 60% of them and attack 30%, with the seed of `minimize` the same
-    as there; or they learn from the records of --known and attack all of FILE.
+    FILE holds full records. The adversaries learn from 60% of them and attack 30%: the test records of `minimize`, if
+    the seed is the same. With --known they learn from its records and attack all of FILE.
     """
     from modicum.attacks import OverlapWarning, suite
     from modicum.attacks.result import PERCENT
@@ -81,7 +81,7 @@ def attack(
         raise ParameterError("Linking needs both halves: --link-a and --link-b.")
     halves: Any = [options.names(half, g.names, "the artifact") for half in (link_a, link_b)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OverlapWarning)  # it is in the report
+        warnings.simplefilter("ignore", OverlapWarning)  # the report says so
         found = suite(
             g,
             learned,
@@ -111,13 +111,10 @@ def attack(
         out.print(describe_report_files(report))
 
 
-# What `attack` reads and shows.
-
-
 def read_attack_records(
     g: Generalization, file: Path, known: Path | None, missing: Sequence[str] | None, seed: int
 ) -> tuple[Any, Any]:
-    """The records to learn from and those to attack: two files, or two parts of one."""
+    """Return the records to learn from and those to attack: two files, or two parts of one."""
     import numpy as np
 
     from modicum.reporting.disclosure import check_people
@@ -149,7 +146,7 @@ def _read(g: Generalization, file: Path, missing: Sequence[str] | None) -> Any:
 
 
 def show_attacks(content: AttackContent, console: Console) -> None:
-    """What was found in plain words, and each adversary beside its baselines."""
+    """Show the findings in words, and a table of each adversary with its baselines."""
     from modicum.reporting.formats import format_levels, number
 
     for sentence in content.sentences:
@@ -169,7 +166,7 @@ def show_attacks(content: AttackContent, console: Console) -> None:
     console.print(table)
     console.print()
     gains = [f"{each.id} about {each.worst!r}" for each in content.adversaries if each.worst]
-    console.print(printable(f"The most is gained by {', '.join(gains)}." if gains else "Nothing is gained."))
+    console.print(printable(f"Largest gains: {', '.join(gains)}." if gains else "No adversary gains anything."))
     single = content.singling_out
     console.print(
         f"The rarest combination of answers is shared by {number(single.least)} people; "
@@ -189,7 +186,7 @@ def show_attacks(content: AttackContent, console: Console) -> None:
         console.print(printable(f"Note: {warning}"))
     if content.too_few_for_confident and content.a2_most_exposed is None:
         left_out = format_levels(content.too_few_for_confident)
-        console.print(f"Too few people to tell of the most confident {left_out}.", markup=False)
+        console.print(f"Too few people to report on the most confident {left_out}.", markup=False)
     for name, certificate in content.certificates.items():
         if certificate.note:
             console.print(printable(f"Note on {name}: {certificate.note}"))

@@ -1,4 +1,4 @@
-"""`modicum bundle`: an artifact and a model trained on generalized records, in one folder for `modicum serve`."""
+"""`modicum bundle`: put an artifact and a model for generalized records into a folder for `modicum serve`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 _FEWEST = 10  # records to train and to test on
-_CLASSES = 20  # a number with more values than these is an amount
+_CLASSES = 20  # a numeric label with more values is an amount
 
 
 class ModelFigures(TypedDict):
-    """What a model does on records that it was not trained on."""
+    """The error of a model on records that it was not trained on."""
 
     measure: str
     error: float
@@ -45,18 +45,18 @@ def bundle(
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path("bundle"),
     label: options.ArtifactLabelOption = None,
-    onnx: Annotated[Path | None, typer.Option(help="Or: a trained model, as ONNX, that takes the labels.")] = None,
+    onnx: Annotated[Path | None, typer.Option(help="Or: a trained ONNX model that takes bucket labels.")] = None,
     questionnaire: options.QuestionnaireOption = False,
     seed: options.SeedOption = 0,
     missing: options.MissingOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Put an artifact and its model in one folder, tied together by hashes, for `modicum serve`.
+    """Put an artifact and its model into a folder for `modicum serve`, linked by hashes.
 
-    With a FILE of full records a logistic (for an amount: linear) regression is trained on what the generalization
-    tells of them. Its error is measured on 30% that it has not seen, beside that of always saying the same; the model
-    written has learned from all. Without a FILE there is no model, unless --onnx brings one; cells say themselves what
-    their model predicts. Any other scikit-learn model goes into a bundle by `md.save_bundle` in Python.
+    With a FILE of full records, a logistic regression (for an amount: linear) is trained on the generalized records.
+    Its error is measured on 30% held-out records and compared with always predicting the same; the saved model learns
+    from all records. Without a FILE there is no model, unless --onnx gives one; cells include what their model
+    predicts. For any other scikit-learn model, use `md.save_bundle` in Python.
     """
     from modicum.export.model_bundle import check_bundle_folder, save_bundle
     from modicum.generalization import Generalization
@@ -69,7 +69,7 @@ def bundle(
     trained: Any = onnx
     if file is not None:
         if not isinstance(g, Generalization):
-            raise ParameterError("Cells say themselves what their model predicts; leave out the file of records.")
+            raise ParameterError("Cells include what their model predicts; leave out the file of records.")
         X, y = read_labelled(file, g, label, missing)
         y = _numbers_if_all_are(y)
         label = str(y.name)
@@ -83,27 +83,27 @@ def bundle(
     if found:
         low, high = found["interval"]
         out.print(
-            f"{found['measure']} on {found['tested_on']:,} records not learned from: {found['error']:.3f} "
-            f"({low:.3f} to {high:.3f}); always saying the same: {found['naive']:.3f}.",
+            f"{found['measure']} on {found['tested_on']:,} held-out records: {found['error']:.3f} "
+            f"({low:.3f} to {high:.3f}); always predicting the same: {found['naive']:.3f}.",
             markup=False,
         )
     out.print(f"Written to {printable(str(output))}: {made.kind} {made.identity[:12]}", markup=False)
 
 
 def load_artifact(artifact: Path, questionnaire: bool) -> Collected:
-    """The artifact of a file, as a questionnaire where that is asked for."""
+    """Load an artifact, as a questionnaire if wanted."""
     from modicum.generalization import CellPartition, Questionnaire, load
 
     found = load(artifact)
     if not questionnaire:
         return found
     if not isinstance(found, CellPartition):
-        raise ParameterError("A questionnaire is made of cells; this file holds a generalization.")
+        raise ParameterError("A questionnaire needs cells; this file holds a generalization.")
     return Questionnaire(found)
 
 
 def _numbers_if_all_are(y: pd.Series) -> pd.Series:
-    """A label that the schema does not know comes from a CSV as text."""
+    """Convert a label to numbers if possible: a CSV gives text if the schema does not describe it."""
     import pandas as pd
 
     if not pd.api.types.is_string_dtype(y):
@@ -113,7 +113,7 @@ def _numbers_if_all_are(y: pd.Series) -> pd.Series:
 
 
 def _train_model(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) -> tuple[Any, ModelFigures]:
-    """A model on all records, and what one like it does on records it has not seen."""
+    """Train a model on all records, and measure the same model on held-out records."""
     import numpy as np
     from sklearn.base import clone, is_classifier
     from sklearn.model_selection import train_test_split
@@ -133,7 +133,7 @@ def _train_model(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) ->
         interval, measure = share_interval(float(lost.sum()), len(lost)), "Error"
     else:
         lost, naive = np.abs(predicted - truth.to_numpy()), np.abs(truth - y.iloc[learned].median())
-        most = float(lost.max()) or 1.0  # the interval is one for values from 0 to 1
+        most = float(lost.max()) or 1.0  # the interval is for values from 0 to 1
         low, high = mean_interval(lost / most)
         interval, measure = (most * low, most * high), "Mean absolute error"
     found: ModelFigures = {
@@ -147,7 +147,7 @@ def _train_model(g: Generalization, X: pd.DataFrame, y: pd.Series, seed: int) ->
 
 
 def _new_model(g: Generalization, y: pd.Series) -> Any:
-    """A logistic regression on the buckets; a linear one where the label is an amount."""
+    """Return a logistic regression on the buckets, or a linear one if the label is an amount."""
     import pandas as pd
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline

@@ -1,4 +1,4 @@
-"""`modicum demo`: the whole path on the embedded data."""
+"""`modicum demo`: minimize, judge and report on the embedded data."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`modicum describe`: an artifact in words."""
+"""`modicum describe`: describe an artifact in words."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def describe(
     artifact: options.ArtifactArgument,
     file: Annotated[
         Path | None,
-        typer.Argument(help="Records to show shares and the smallest group for.", callback=options.check_file),
+        typer.Argument(help="Records to compute shares and the smallest group from.", callback=options.check_file),
     ] = None,
     missing: options.MissingOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say in words what a generalization collects; with a FILE, also the share of each bucket."""
+    """Describe in words what a generalization collects; with FILE, also the share of each bucket."""
     from modicum.generalization import CellPartition, load
     from modicum.table.files import read_table
 

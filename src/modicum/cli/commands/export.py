@@ -1,4 +1,4 @@
-"""`modicum export`: an artifact as what runs where data is collected or kept."""
+"""`modicum export`: turn an artifact into code that runs where data is collected or stored."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def export(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to write it; a folder for dbt. Printed where none is given."),
+        typer.Option("--output", "-o", help="Where to write it; a folder for dbt. Printed by default."),
     ] = None,
     table: Annotated[
         str | None, typer.Option(help="For sql and dbt: the table to read, such as staff.people.  [default: people]")
     ] = None,
     dialect: Annotated[
-        Dialect | None, typer.Option(help="For sql and dbt: the database's language.  [default: duckdb]")
+        Dialect | None, typer.Option(help="For sql and dbt: the database's SQL dialect.  [default: duckdb]")
     ] = None,
     keep_columns: Annotated[
-        list[str] | None, typer.Option(help="For sql and dbt: a column to pass through as it is, such as an id.")
+        list[str] | None, typer.Option(help="For sql and dbt: a column to copy unchanged, such as an ID.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="For dbt: what the model is called.  [default: minimized]")] = None,
+    name: Annotated[str | None, typer.Option(help="For dbt: the model's name.  [default: minimized]")] = None,
     form: Annotated[
         Form | None,
         typer.Option(
@@ -49,10 +49,10 @@ def export(
     ] = None,
     representatives: Annotated[
         bool,
-        typer.Option("--representatives", help="For cells, to javascript: bring their values along, for a model."),
+        typer.Option("--representatives", help="For cells to javascript: include representative values, for a model."),
     ] = False,
     questionnaire: Annotated[
-        bool, typer.Option("--questionnaire", help="For cells, to javascript or json-schema: ask step by step.")
+        bool, typer.Option("--questionnaire", help="For cells to javascript or json-schema: ask step by step.")
     ] = False,
 ) -> None:
     """Turn an artifact into SQL, a dbt model, a JavaScript module or a JSON schema."""
@@ -70,7 +70,7 @@ def export(
     source, language, keep = "people" if table is None else table, dialect or "duckdb", keep_columns or []
     if to == "dbt":
         if not isinstance(collected, Generalization):
-            raise ParameterError("The file holds cells, which tell attributes together; dbt is given a generalization.")
+            raise ParameterError("The file holds cells, which combine attributes; dbt needs a generalization.")
         model = "minimized" if name is None else name
         _write_folder(output or Path(), collected.to_dbt(source, model, language, keep=keep))
     elif to == "javascript":
@@ -84,28 +84,28 @@ def export(
 
 
 def _check_options(to: Format, given: set[str], questionnaire: bool) -> None:
-    """Refuse options that the format has no use for."""
+    """Refuse options that the format does not use."""
     table = {"table", "dialect", "keep-columns"}
     allowed = {"sql": table | {"as"}, "dbt": table | {"name"}, "javascript": {"representatives"}}
     idle = sorted(given - allowed.get(to, set()))
     if idle:
         raise ParameterError(f"The option --{idle[0]} has no meaning for {to}.")
     if questionnaire and to in ("sql", "dbt"):
-        raise ParameterError(f"A questionnaire asks a person; {to} has no such thing.")
+        raise ParameterError(f"A questionnaire cannot be exported to {to}; leave out --questionnaire.")
 
 
 def _check_folder(output: Path | None) -> None:
     if output is None:
-        raise ParameterError("A dbt model is several files; say with -o in which folder the project lies.")
+        raise ParameterError("A dbt model is several files; name the project's folder with -o.")
     if output.exists() and not output.is_dir():
         raise DataError(f"The folder {str(output)!r} cannot be written: it is a file.")
     if not output.exists() and not output.parent.is_dir():
-        raise DataError(f"The folder {str(output)!r} cannot be made: the folder above does not exist.")
+        raise DataError(f"The folder {str(output)!r} cannot be made: its parent folder does not exist.")
     models = output / "models"
     if models.exists() and not models.is_dir():
         raise DataError(
-            f"The folder {str(models)!r} cannot be made: there is a file of that name; rename it, or name another "
-            "folder with -o."
+            f"The folder {str(models)!r} cannot be made: a file has that name; rename it, or name another folder "
+            "with -o."
         )
 
 
@@ -133,7 +133,7 @@ def _write(output: Path | None, text: str) -> None:
 
 
 def _write_folder(folder: Path, files: dict[str, str]) -> None:
-    """Write all files or none; folders are made where they are not there."""
+    """Write all files or none; make missing folders."""
     from modicum.table.atomic_writing import replacing_together
 
     contents: dict[str | os.PathLike[str], bytes] = {folder / file: text.encode() for file, text in files.items()}

@@ -1,4 +1,4 @@
-"""`modicum form`: an artifact as a page that asks for its answers."""
+"""`modicum form`: write a web page that asks for the answers that an artifact needs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ def form(
     artifact: options.ArtifactArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page (.html).")],
     questionnaire: Annotated[
-        bool, typer.Option(help="Of cells: ask in any order, and no more than the answers so far leave open.")
+        bool, typer.Option(help="For cells: ask in any order, and skip what earlier answers make needless.")
     ] = False,
     endpoint: Annotated[
         str | None,
-        typer.Option(help="Where answers go: a path such as /records, or an https address; else a file is saved."),
+        typer.Option(
+            help="Where to send answers: a path such as /records, or an https URL; by default a file is saved."
+        ),
     ] = None,
-    language: Annotated[str | None, typer.Option(help="The language of the page's own words: en or de.")] = None,
+    language: Annotated[str | None, typer.Option(help="The language of the page's own texts: en or de.")] = None,
     strings: Annotated[
-        Path | None, typer.Option(help="The page's own words from a JSON file, as translated from en.json.")
+        Path | None, typer.Option(help="JSON file with the page's own texts, translated from en.json.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What stands at the top of the page.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     exact: Annotated[
-        bool, typer.Option(help="Let people type an exact number or date, of which only the range is sent.")
+        bool, typer.Option(help="Let people type an exact number or date; only its range is sent.")
     ] = True,
 ) -> None:
-    """Write one self-contained HTML page that asks for what ARTIFACT needs, and shows what is sent before it is."""
+    """Write one self-contained HTML page that asks for what ARTIFACT needs and shows answers before sending them."""
     from modicum.export.web_form import form_page  # deferred: only this command needs the exports
     from modicum.generalization import CellPartition, load
     from modicum.generalization.questionnaire import Questionnaire
@@ -45,8 +47,7 @@ def form(
     found = load(artifact)
     if questionnaire and not isinstance(found, CellPartition):
         raise ArtifactError(
-            f"The file {os.fspath(artifact)!r} holds no cells, of which a questionnaire is made; leave out "
-            "--questionnaire."
+            f"The file {os.fspath(artifact)!r} holds no cells, which a questionnaire needs; leave out --questionnaire."
         )
     asked = Questionnaire(found) if questionnaire and isinstance(found, CellPartition) else found
     page = form_page(asked, endpoint=endpoint, strings=words, title=title, exact=exact)
@@ -59,7 +60,7 @@ def _form_words(language: str | None, strings: Path | None) -> str | Path:
     from modicum.export.web_form import languages
 
     if language is not None and strings is not None:
-        raise ParameterError("The words come from --language or from --strings, not from both.")
+        raise ParameterError("Give --language or --strings, not both.")
     if language is not None and language not in languages():
         raise ParameterError(f"The option --language must be 'de' or 'en'. Got {language!r} instead.")
     return strings or language or "en"

@@ -1,4 +1,4 @@
-"""`modicum judge` and `modicum report`: any artifact, also an edited one, on a file of full records."""
+"""`modicum judge` and `modicum report`: measure any artifact, even an edited one, on full records."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def judge(
     engine: options.EngineOption = None,
     known: Annotated[
         str | None,
-        typer.Option(help="With --engine: the records to learn from, in files of their own; all of FILE is judged."),
+        typer.Option(help="With --engine: separate files with the records to learn from; all of FILE is judged."),
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Measure what a generalization costs the prediction and what an adversary could still guess.
 
-    FILE holds full records. 60% of them are learned from, by the classifier and by the adversary; 30% are judged. With
-    the seed of `minimize` these are records that the generalization was not made from. With --engine everything is
-    counted where the data is, but for the model, which sees records drawn from it.
+    FILE holds full records. The classifier and the adversary learn from 60% of them; 30% are judged. With the seed of
+    `minimize`, the generalization was not made from these. With --engine everything is counted in the engine; only the
+    model learns from a sample in memory.
     """
     from modicum.reporting import report
 
     if engine is None and known is not None:
         raise ParameterError("The option --known needs --engine; without it FILE itself is split.")
     if engine is not None and known is None:
-        raise ParameterError("With --engine the records to learn from are in files of their own; name them by --known.")
+        raise ParameterError("With --engine, name separate files with the records to learn from: --known.")
     settings = {
         "weights": options.pairs(weight),
         "label_bins": label_bins,
@@ -78,18 +78,18 @@ def report(
     artifact: options.ArtifactArgument,
     file: options.FileArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write it (.html; the same as .md and .json beside it).")
+        Path, typer.Option("--output", "-o", help="Where to write it (.html; .md and .json versions go next to it).")
     ],
     purpose: options.PurposeOption = None,
     people: options.PeopleOption = None,
     population: options.PopulationOption = None,
     model: Annotated[
-        Path | None, typer.Option(help="The file of the model that will use the data; its hash stands in the report.")
+        Path | None, typer.Option(help="File of the model that will use the data; its hash is in the report.")
     ] = None,
     label: options.ArtifactLabelOption = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(help="Columns by whose values the error is shown.", show_default="the personal attributes"),
+        typer.Option(help="Show the error for each value of these columns.", show_default="the personal attributes"),
     ] = None,
     weight: options.WeightOption = None,
     label_bins: options.LabelBinsOption = None,
@@ -102,17 +102,17 @@ def report(
 ) -> None:
     """Write the evidence about a generalization: why each attribute is needed, and what remains at risk.
 
-    A document for an impact assessment: the decision, what one step coarser would cost, what else was considered, all
-    adversaries beside their baselines, the certificate in words to quote, the limits, and fields to sign. FILE holds
-    full records: 60% are learned from and 30% are judged; with the seed of `minimize` these had no part in the
-    decision. The page opens offline and prints well; Markdown and JSON hold the same numbers.
+    A document for an impact assessment: the decision, what one step coarser would cost, the alternatives, all
+    adversaries with their baselines, the certificate in words to quote, the limits, and fields to sign. FILE holds
+    full records: 60% to learn from and 30% to judge, which had no part in the decision if the seed is that of
+    `minimize`. The page opens offline and prints well; Markdown and JSON hold the same numbers.
     """
     from modicum import reporting
     from modicum.reporting.parts import Heading
 
     options.check_places([artifact, file, model], report=output)
     options.check_report_options(output, purpose=purpose, people=people)
-    Heading(date=date)  # refused before the work
+    Heading(date=date)  # refuses a wrong date before the work
     found = _gather(
         load_generalization(artifact),
         file,

@@ -1,4 +1,4 @@
-"""`modicum minimize`: from a file to an artifact."""
+"""`modicum minimize`: learn an artifact from a file."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ def minimize(
     ] = None,
     risk: Annotated[
         Literal["adversary", "certificate"] | None,
-        typer.Option(help="Of merge: what it lowers.", show_default="adversary"),
+        typer.Option(help="For merge: the risk to lower.", show_default="adversary"),
     ] = None,
     max_leaves: Annotated[
-        int | None, typer.Option(help="Of pat: leaves of the tree; more leaves, more detail.", show_default="20")
+        int | None, typer.Option(help="For pat: leaves of the tree; more leaves give more detail.", show_default="20")
     ] = None,
     privacy: Annotated[
         float | None,
-        typer.Option(help="Of pat: 0 looks at the prediction only, 1 collects nothing.", show_default="0.5"),
+        typer.Option(help="For pat: 0 considers the prediction only, 1 collects nothing.", show_default="0.5"),
     ] = None,
     min_leaf: Annotated[
-        int | None, typer.Option(help="Of pat: the fewest records in a leaf of the tree.", show_default="100")
+        int | None, typer.Option(help="For pat: the fewest records in a leaf of the tree.", show_default="100")
     ] = None,
     min_group: options.MinGroupOption = None,
     label_bins: options.LabelBinsOption = None,
@@ -82,14 +82,14 @@ def minimize(
 ) -> None:
     """Learn what to collect, and in what detail, to predict LABEL; write it as JSON.
 
-    Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. By default buckets are
-    merged, from much detail to none; of all these points --keep or --max-error take the most private one within the
-    target, otherwise it is the inflection point, after which a little more utility costs much privacy. Skill is what a
-    model on raw data gains over guessing by the classes' shares. --method pat grows the privacy-aware tree of the
-    literature instead; with --keep or --max-error the options of the tree narrow its search.
+    Learns from 60% of the rows, chooses on 10%, and reports on the other 30%. By default buckets are merged, from much
+    detail to none. Of all these points, --keep or --max-error choose the most private one within the target; otherwise
+    the inflection point is chosen, after which a little more utility costs much privacy. Skill is what a model on raw
+    data gains over guessing by class shares. --method pat grows the privacy-aware tree of the literature instead; with
+    --keep or --max-error, the options of the tree narrow its search.
 
     With --engine the file may be larger than memory, or a folder of Parquet files: the tree is grown from counts of all
-    its records. With --sample that many records take the place of the file.
+    its records. With --sample that many records are used instead of the whole file.
     """
     import modicum as md
     from modicum.cli.input_files import Roles, drop_unlabelled_at, parse_groups
@@ -100,7 +100,7 @@ def minimize(
     if leave_out and (engine is not None or sample is not None):
         raise ParameterError("The option --leave-out needs a file in memory; with --engine or --sample use a schema.")
     if report is not None and engine is not None and sample is None:
-        raise ParameterError("--report needs the records in memory: leave it out, or draw some of them with --sample.")
+        raise ParameterError("The option --report needs the records in memory: leave it out, or use --sample.")
     tree = TreeSettings(max_leaves=max_leaves, privacy=privacy, min_leaf=min_leaf)
     in_engine = engine is not None and sample is None
     chosen = check_settings(
@@ -131,7 +131,7 @@ def minimize(
             table = drop_unlabelled_at(whole, label)
             groups, own = parse_groups(by, table.columns, label), roles.parse(table.columns)
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="A sample of")  # it is said below
+                warnings.filterwarnings("ignore", message="A sample of")  # shown below
                 X, given = table.lazy.to_native(), roles.schema
                 made = run(X, label, schema=given, missing=missing or (), progress=False, **own)
     page = None
@@ -149,7 +149,7 @@ def minimize(
 
 
 def _summarize(made: Minimization, label: str, output: Path) -> dict[str, object]:
-    """The result for programs."""
+    """Return the result for programs."""
     from dataclasses import asdict
 
     from modicum.reporting.disclosure import disclose_description
@@ -177,18 +177,18 @@ def _show(
     report: Path | None,
     page: Report[GeneralizationContent] | None,
 ) -> None:
-    """The result for people."""
+    """Show the result for people."""
     show_suggestions(open_questions(made.schema, label), out)
     if made.coarsening is not None and min_group is not None:
         show_effect(made.coarsening, min_group, out)
     show_description(made.description, out)
     if made.why is not None:
-        more = " --report tells what it does on test records, which chose nothing." if report is None else ""
+        more = " Use --report to measure it on test records, which had no part in the choice." if report is None else ""
         out.print(f"\n{made.why}{more}", markup=False)
         if min_group is not None and made.coarsening is None:
             out.print(
-                f"Every combination of answers among the rows it learned from is shared by at least {min_group:,} "
-                "people; other rows may have rarer ones.",
+                f"Every combination of answers in the training rows is shared by at least {min_group:,} people; other "
+                "rows may have rarer ones.",
                 markup=False,
             )
     if made.sample_check is not None:

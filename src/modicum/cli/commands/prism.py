@@ -1,4 +1,4 @@
-"""`modicum prism`: what reveals a sensitive attribute, a classifier that does without, and what that costs."""
+"""`modicum prism`: find what reveals a sensitive attribute, train a classifier without it, show the cost."""
 
 from __future__ import annotations
 
@@ -29,53 +29,53 @@ def prism(
     label: options.LabelOption,
     sensitive: Annotated[
         list[str] | None,
-        typer.Option(help="The column that must not be used nor be revealed; with commas or repeated for several."),
+        typer.Option(help="Columns that must be neither used nor revealed, separated by commas or repeated."),
     ] = None,
     critical: Annotated[
         list[str] | None,
         typer.Option(
-            help="A value of it that must not be guessed (with several columns: COLUMN=VALUE); may be repeated. All "
-            "where none is named."
+            help="A sensitive value that must not be guessed (with several columns: COLUMN=VALUE). May be repeated; "
+            "all by default."
         ),
     ] = None,
     max_predictors: Annotated[int, typer.Option(min=1, help="The most attributes a prediction may need.")] = 8,
     threshold: Annotated[
-        float, typer.Option(min=0, max=1, help="The strength from which attributes reveal the sensitive one.")
+        float, typer.Option(min=0, max=1, help="The strength at which attributes reveal the sensitive one.")
     ] = 0.02,
     p_value: Annotated[
-        float, typer.Option(min=0, max=1, help="The largest chance of such a strength if there were no relation.")
+        float, typer.Option(min=0, max=1, help="The largest p-value at which attributes reveal it.")
     ] = 0.05,
-    max_size: Annotated[int, typer.Option(min=1, help="How many attributes a tested set has at most.")] = 5,
+    max_size: Annotated[int, typer.Option(min=1, help="The most attributes in a tested set.")] = 5,
     encoding: Annotated[
         Literal["both", "single", "multiple", "whole"],
         typer.Option(help="Critical values taken together (single), one by one (multiple), or both."),
     ] = "both",
     measure: Annotated[
-        Literal["cramers_v", "bias_corrected", "pearson", "classifier"], typer.Option(help="Of the strength.")
+        Literal["cramers_v", "bias_corrected", "pearson", "classifier"], typer.Option(help="Measure of the strength.")
     ] = "cramers_v",
     correction: Annotated[
         Literal["bonferroni", "fdr"] | None,
-        typer.Option(help="Of p-values for the number of tests; fewer sets are then forbidden."),
+        typer.Option(help="Correct p-values for the number of tests; fewer sets are then forbidden."),
     ] = None,
     known: Annotated[
         list[str] | None,
-        typer.Option(help="Columns that are known to reveal it together, with commas. May be repeated."),
+        typer.Option(help="Columns known to reveal it together, separated by commas. May be repeated."),
     ] = None,
     by_column: Annotated[
         bool, typer.Option("--by-column", help="Choose one-hot columns one by one, not whole attributes.")
     ] = False,
     C: Annotated[
         float,
-        typer.Option("--C", min=1e-9, max=1e12, help="What an error of 1 costs, against the size of coefficients."),
+        typer.Option("--C", min=1e-9, max=1e12, help="Cost of an error of 1, relative to the size of coefficients."),
     ] = 1.0,
     balanced: Annotated[
-        bool, typer.Option("--balanced", help="Let all labels count the same, however rare they are.")
+        bool, typer.Option("--balanced", help="Give all labels the same weight, however rare they are.")
     ] = False,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which training stops with the best found.")
     ] = None,
     adversary: Annotated[
-        bool, typer.Option(help="Also train an adversary who guesses the sensitive column from what is asked.")
+        bool, typer.Option(help="Also train an adversary who guesses the sensitive column from the answers.")
     ] = True,
     report: options.ReportOption = None,
     purpose: options.PurposeOption = None,
@@ -91,8 +91,8 @@ def prism(
     """Find the attributes that reveal a sensitive one, and the best classifier of --label without them.
 
     Learns from 70% of the rows and reports on the others. The classifier is a linear support vector machine on the
-    attributes that predict best among all choices that hold no revealing set whole, which is proven. --report says for
-    every attribute why it is asked for or left out, what that costs, and what can still be inferred.
+    attributes that provably predict best among all choices that contain no revealing set. --report says for every
+    attribute why it is asked for or left out, what that costs, and what can still be inferred.
     """
     import modicum as md
     from modicum.cli.input_files import Roles
@@ -123,8 +123,8 @@ def prism(
         schema=found,
         random_state=seed,
     )
-    with notes.status("Searching what reveals it, and training …"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="At most|Training ended|All .* together")  # it is said below
+    with notes.status("Searching for what reveals it, and training …"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="At most|Training ended|All .* together")  # shown below
         if report is not None:
             evidence = _gather_evidence(model, found, X, y, adversary, seed)
             write_report(md.report(evidence, purpose, people=people, command=options.command_line()), report)
@@ -157,7 +157,7 @@ def _gather_evidence(
 
 
 def _sensitive(given: list[str] | None, label: str, columns: list[str]) -> list[str] | None:
-    """The named columns, or attributes whose one-hot columns are there."""
+    """Split --sensitive into columns, or attributes that the file has as one-hot columns."""
     if given is None:
         return None
     found = [part for entry in given for part in ([entry] if entry in columns else entry.split(","))]
@@ -167,7 +167,7 @@ def _sensitive(given: list[str] | None, label: str, columns: list[str]) -> list[
 
 
 def _critical(given: list[str] | None, sensitive: list[str]) -> Any:
-    """Values of the sensitive column; with several columns, each one's values."""
+    """Parse --critical; with several sensitive columns, into the values of each."""
     if given is None or len(sensitive) < 2:
         return given
     found: dict[str, list[str]] = {}
@@ -182,9 +182,9 @@ def _critical(given: list[str] | None, sensitive: list[str]) -> Any:
 
 
 def describe_rule(model: PrismClassifier) -> dict[str, object]:
-    """The classifier itself: what is asked, and what each answer counts.
+    """Return the classifier for programs: what is asked, and the weight of each answer.
 
-    Without predictors the objective would reveal how many people have the rarer labels, so it is left out.
+    Without predictors, the objective would reveal how many people have the rarer labels; it is then left out.
     """
     return {
         "classes": [str(each) for each in model.classes_],
@@ -197,18 +197,18 @@ def describe_rule(model: PrismClassifier) -> dict[str, object]:
     }
 
 
-# What `prism` shows: what leaks, what was chosen, and what it costs.
+# What the command shows
 
 _MOST = 15  # sets that are shown
 _KINDS = {
     "SVM": "all attributes (SVM)",
     "Parsimony": "the best few (Parsimony)",
-    "PriSM": "the best that may be (PriSM)",
+    "PriSM": "the best allowed (PriSM)",
 }
 
 
 def show_cost(cost: PrismCost, label: str, console: Console) -> None:
-    """Three parts: the correlated sets, the choice, and all classifiers side by side."""
+    """Show the correlated sets, the choice, and all classifiers side by side."""
     from modicum.evaluation.evidence.prism_cost import PRISM
 
     chosen = cost.of(PRISM)
@@ -217,17 +217,17 @@ def show_cost(cost: PrismCost, label: str, console: Console) -> None:
     console.print()
     console.print(_build_cost_table(cost, list(chosen.adversaries)))
     console.print()
-    on = f"of {label!r}, on {cost.tested_on:,} records that trained nothing"
+    on = f"of {label!r}, on {cost.tested_on:,} test records"
     if _is_balanced(cost):
-        told = f"balanced accuracy: {on}, the mean of each label's own; guessing blindly"
+        measure = f"balanced accuracy: {on}, the mean over labels; guessing at random"
     else:
-        told = f"accuracy: {on}; always the most frequent label"
-    console.print(printable(f"{told}: {_score(cost, chosen).naive:.1%}."))
+        measure = f"accuracy: {on}; always guessing the most frequent label"
+    console.print(printable(f"{measure}: {_score(cost, chosen).naive:.1%}."))
     for name, attack in chosen.adversaries.items():
         console.print(
             printable(
-                f"guessed: how often an adversary is right about {name!r} who learns from the {cost.trained_on:,} "
-                f"training records (held out in turn) what the answers tell; always the most frequent value: "
+                f"guessed: how often an adversary who learns from the {cost.trained_on:,} training records (held out "
+                f"in turn) guesses {name!r} correctly from the answers; always guessing the most frequent value: "
                 f"{attack.class_frequency:.1%}. MCC: the correlation of guess and truth; 0 is chance."
             )
         )
@@ -251,7 +251,7 @@ def _show_sets(cost: PrismCost, console: Console) -> None:
 
 
 def _rule_text(found: Correlations) -> str:
-    """What it means to reveal, in the settings of the search."""
+    """State what counts as revealing in this search."""
     corrected = "" if found.correction is None else f", {found.correction} corrected"
     return f"{found.measure} at least {found.threshold:g} with a p-value of at most {found.p_value:g}{corrected}"
 
@@ -260,7 +260,7 @@ def _choice(cost: PrismCost, chosen: ModelCost) -> list[tuple[str, str]]:
     model = cost.prism
     proven = chosen.gap <= model.tol
     nothing = "nothing: no attribute helps" if proven else "nothing: time ran out"
-    proof = f"no allowed choice has a lower objective, but for {chosen.gap:.1g} of it"
+    proof = f"no allowed choice has an objective lower by more than {chosen.gap:.1g} of it"
     return [
         ("asked for", ", ".join(model.predictors_) or nothing),
         (
@@ -269,16 +269,16 @@ def _choice(cost: PrismCost, chosen: ModelCost) -> list[tuple[str, str]]:
             f"among {cost.trained_on:,} training records with numbers in {model.bins} bins",
         ),
         ("all of them together", f"{_strength(chosen.association)}{_verdict(cost.correlations, chosen.association)}"),
-        ("most that could be", f"{cost.max_feasible} attributes hold no revealing set"),
+        ("most possible", f"{cost.max_feasible} attributes contain no revealing set"),
         ("proof", proof if proven else f"time ran out: a better choice may lower the objective by {chosen.gap:.1%}"),
     ]
 
 
 def _verdict(found: Correlations, all_: Correlation) -> str:
-    """A word where all predictors together reveal, which sets above --max-size may."""
+    """Warn if all predictors together reveal the attribute: sets larger than --max-size are not tested."""
     if all_.strength < found.threshold or (all_.p_value or 0.0) > found.p_value:
         return ""
-    return "; that reveals: larger sets are searched with --max-size, or allow fewer --max-predictors"
+    return "; that reveals it: search larger sets with --max-size, or allow fewer --max-predictors"
 
 
 def _numbers(each: Correlation) -> list[str]:
@@ -313,7 +313,7 @@ def _is_balanced(cost: PrismCost) -> bool:
 
 
 def _score(cost: PrismCost, each: ModelCost) -> Any:
-    """What was asked for: accuracy, or where classes count the same the balanced one."""
+    """Return the accuracy, or the balanced one if all classes have the same weight."""
     return each.balanced_accuracy if _is_balanced(cost) else each.accuracy
 
 
@@ -323,6 +323,6 @@ def _format_adversaries(each: ModelCost) -> list[str]:
 
 
 def _within(estimate: Any, form: str) -> str:
-    """A value and by how much it may be off."""
+    """Format a value with the half-width of its interval."""
     half = max(estimate.interval[1] - estimate.value, estimate.value - estimate.interval[0])
     return f"{estimate.value:{form}} ± {half:{form}}"

@@ -27,30 +27,30 @@ _NO_TLS = "Others can reach this address, and there is no TLS: put a proxy with 
 
 
 def serve(
-    bundle: Annotated[Path, typer.Argument(help="A folder that `md.save_bundle` has written.")],
+    bundle: Annotated[Path, typer.Argument(help="A folder written by `modicum bundle` or `md.save_bundle`.")],
     store: Annotated[
-        str, typer.Option(help="Where records are kept: a DuckDB file, or a URL that begins with postgresql://.")
+        str, typer.Option(help="Where records are stored: a DuckDB file, or a URL that begins with postgresql://.")
     ] = "data.duckdb",
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen at; 0 takes a free one.")] = 8000,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 8000,
     rate: Annotated[float, typer.Option(help="Requests a second that one client may send; 0 for no limit.")] = 50.0,
     accept_multi_breach: Annotated[
         bool,
         typer.Option(
             "--accept-multi-breach",
-            help="Collect into a store that holds records of another version, after seeing what both together give "
-            "away; needs --sample.",
+            help="Collect into a store that holds records of another version, after showing what both together reveal; "
+            "needs --sample.",
         ),
     ] = False,
     sample: Annotated[
-        Path | None, typer.Option(help="Full records (CSV or Parquet) on which that is measured (adversary A6).")
+        Path | None, typer.Option(help="Full records (CSV or Parquet) on which this is measured (adversary A6).")
     ] = None,
     missing: options.MissingOption = None,
     seed: options.SeedOption = 0,
 ) -> None:
-    """Serve the form of BUNDLE, keep the generalized records that are sent, and predict from them.
+    """Serve the form of BUNDLE, store the generalized records that are sent, and predict from them.
 
-    Anything finer than the bundle's buckets is refused, and nothing that is sent is logged.
+    Records finer than the bundle's buckets are refused, and no record is logged.
     """
     for package in ("fastapi", "uvicorn"):
         require(package, extra="serve")
@@ -66,17 +66,17 @@ def serve(
     if not 0 <= rate < math.inf:
         raise ParameterError(f"The option --rate must be a number ≥ 0, where 0 is no limit. Got {rate:g} instead.")
     loaded = load_bundle(bundle)
-    kept = open_store(store)
+    records = open_store(store)
     try:
-        others = other_versions(kept, loaded.identity) if accept_multi_breach else []
-        check_alone(kept, loaded.identity, accepted := [stored.id for stored in others])
+        others = other_versions(records, loaded.identity) if accept_multi_breach else []
+        check_alone(records, loaded.identity, accepted := [stored.id for stored in others])
         if sample is not None:
             show_several(loaded.artifact, others, sample, missing, seed, out)
         with stoppable(), listening(host, port) as at:
-            app = create_app(loaded, kept, RequestLimits(rate=rate), accept_others=accepted)
+            app = create_app(loaded, records, RequestLimits(rate=rate), accept_others=accepted)
             what = f"{loaded.kind} {loaded.identity[:12]}"
             predicts = f", predicts {loaded.label or 'the outcome'}" if loaded.can_predict else ", without a model"
-            out.print(printable(f"Collects by {what}{predicts}; records go to {kept.name}."), soft_wrap=True)
+            out.print(printable(f"Collects by {what}{predicts}; records go to {records.name}."), soft_wrap=True)
             if not is_loopback(host):
                 out.print(printable(_NO_TLS), soft_wrap=True)
             shown = f"[{host}]" if ":" in host else host
@@ -86,11 +86,11 @@ def serve(
             finally:
                 app.state.service.close()
     finally:
-        kept.close()
-    out.print("Stopped; every record that was answered for is kept.")
+        records.close()
+    out.print("Stopped; every confirmed record is stored.")
 
 
-# What two versions of a generalization give away together, shown before the second is collected (adversary A6).
+# What two versions of a generalization reveal together (adversary A6)
 
 
 def show_several(
@@ -101,7 +101,7 @@ def show_several(
     seed: int,
     console: Console,
 ) -> None:
-    """Attack the sample under all versions together and under each alone; where there is one, only look at it."""
+    """Attack the sample under all versions together and under each alone; with one version, only check the sample."""
     from modicum.attacks import MultiBreach, OverlapWarning
     from modicum.cli.commands.attack import read_attack_records
     from modicum.generalization import Generalization
@@ -112,11 +112,11 @@ def show_several(
     personal = list(dict.fromkeys(name for each in [*versions, new] for name in _by_attribute(each).schema.personal))
     known, breached = read_attack_records(views[-1], sample, None, missing, seed)
     if not stored:
-        console.print("The store holds records of no other version, so that there is nothing to measure.")
+        console.print("The store holds records of no other version, so there is nothing to measure.")
         return
     console.print(
         f"The store holds records of {len(stored)} other version{'s' if len(stored) > 1 else ''}; measuring on "
-        f"{breached.shape[0]:,} records what all of them give away …"
+        f"{breached.shape[0]:,} records what they reveal together …"
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OverlapWarning)  # rows of one file may be equal
@@ -124,21 +124,21 @@ def show_several(
     console.print(_table(found, [*(f"stored {each.id[:12]}" for each in stored), "the new one"]))
     if not all(isinstance(each, Generalization) for each in [*versions, new]):
         console.print(
-            "Cells and questionnaires were attacked as if they told the bucket of each attribute, which is more than "
-            "they do: the true errors are higher."
+            "Cells and questionnaires were attacked as if they revealed the bucket of each attribute. They reveal "
+            "less: the true errors are higher."
         )
     worst = found.worst
     own = found.by_attribute[worst]
     console.print(
         printable(
-            f"The most is gained about {worst!r}: {own.error:.1%} wrong guesses instead of {own.naive:.1%}. An error "
+            f"The largest gain is about {worst!r}: {own.error:.1%} wrong guesses instead of {own.naive:.1%}. An error "
             "is the share of personal values guessed wrong: higher is safer."
         )
     )
 
 
 def align_versions(versions: Sequence[Collected]) -> list[Generalization]:
-    """Generalizations of the same attributes: what a version does not speak of, it does not collect.
+    """Return generalizations of the same attributes; what a version does not describe, it does not collect.
 
     Examples
     --------
@@ -155,8 +155,8 @@ def align_versions(versions: Sequence[Collected]) -> list[Generalization]:
 
     views = [_by_attribute(each) for each in versions]
     features = {a.name: a for g in views for a in g.schema if a.collectable}
-    beside = [a for a in views[-1].schema if a.name not in features]
-    schema = Schema(attributes=(*features.values(), *beside), missing=views[-1].schema.missing)
+    others = [a for a in views[-1].schema if a.name not in features]
+    schema = Schema(attributes=(*features.values(), *others), missing=views[-1].schema.missing)
     return [
         Generalization(schema, [g[name] if name in g.names else Dropped(attribute=a) for name, a in features.items()])
         for g in views
@@ -164,7 +164,7 @@ def align_versions(versions: Sequence[Collected]) -> list[Generalization]:
 
 
 def _by_attribute(artifact: Collected) -> Generalization:
-    """The buckets of each attribute: of cells and questionnaires more than any record tells."""
+    """Return the buckets of each attribute; for cells and questionnaires this is more than records reveal."""
     from modicum.generalization import Generalization, Questionnaire
 
     if isinstance(artifact, Generalization):

@@ -1,4 +1,4 @@
-"""`modicum study`: every minimizer over its parameters, and the trade-off to choose from."""
+"""`modicum study`: run every minimizer over its parameters, and choose from the trade-off."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def study(
     label: options.LabelOption,
     folder: Annotated[
         Path,
-        typer.Option("--folder", help="Where results are kept; the same command goes on where a stopped one ended."),
+        typer.Option("--folder", help="Where to keep results; repeat the command to continue a stopped study."),
     ],
     personal: options.PersonalOption = None,
     identifier: options.IdentifierOption = None,
@@ -46,16 +46,19 @@ def study(
     schema: options.SchemaOption = None,
     weight: options.WeightOption = None,
     minimizers: Annotated[
-        str, typer.Option(help="default, all (with the neural ones; needs PyTorch), or names with commas.")
+        str, typer.Option(help="default, all (with the neural ones; needs PyTorch), or names separated by commas.")
     ] = "default",
     seeds: Annotated[
-        int, typer.Option(min=1, help="How many random splits: the first is chosen from, others tell what is chance.")
+        int,
+        typer.Option(
+            min=1, help="Number of random splits. The choice uses the first; the others show how much is chance."
+        ),
     ] = 1,
     train_size: Annotated[
         Names, typer.Option(help="Also learn from these shares of the training part, such as 0.05,0.01.")
     ] = None,
     keep: Annotated[
-        float | None, typer.Option(help="Choose the most private that keeps this share of the raw model's skill.")
+        float | None, typer.Option(help="Choose the most private result that keeps this share of the skill.")
     ] = None,
     max_error: Annotated[float | None, typer.Option(help="Or: the most private with at most this error.")] = None,
     knee: Annotated[bool, typer.Option("--knee", help="Or: the front's inflection point (the default).")] = False,
@@ -73,8 +76,8 @@ def study(
 ) -> None:
     """Try every minimizer over its parameters, and choose from what they offer.
 
-    Learns from 60% of the rows, chooses on 10%, and reports on 30% that had no part in either. Everything that is
-    finished is kept in --folder, with all candidates in table.csv. Ctrl-C stops; the same command goes on.
+    Learns from 60% of the rows, chooses on 10%, and reports on the other 30%. Finished results are kept in --folder,
+    with all candidates in table.csv. Ctrl-C stops; the same command continues.
     """
     import modicum as md
     from modicum.cli.input_files import Roles
@@ -90,12 +93,12 @@ def study(
     options.check_places([file, schema, *own], output, report)
     pieces = (folder / "pieces").resolve()
     if any(path is not None and path.resolve().is_relative_to(pieces) for path in (output, report)):
-        raise ParameterError(f"The folder {str(folder / 'pieces')!r} is the study's own; write elsewhere.")
+        raise ParameterError(f"The folder {str(folder / 'pieces')!r} belongs to the study; write elsewhere.")
     roles = Roles(label, schema, missing, person, personal, identifier, category, leave_out)
     X, y, found = roles.read_task(file)
     check_min_group(min_group, X, found.person, split_task(X, y, found.person))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StoppedWarning)  # it is said below
+        warnings.simplefilter("ignore", StoppedWarning)  # shown below
         made = md.study(
             X,
             y,
@@ -110,7 +113,7 @@ def study(
             n_jobs=-1,
         )
     if not made.is_whole:
-        notes.print(f"Stopped after {len(made.candidates):,} candidates; run the same command to go on.", markup=False)
+        notes.print(f"Stopped after {len(made.candidates):,} candidates; repeat the command to continue.", markup=False)
         raise typer.Exit(130)
     choice = made.choose(keep=keep, max_error=max_error, knee=knee)
     if min_group is not None:
@@ -138,7 +141,7 @@ def study(
 
 
 def show_study(content: StudyContent, console: Console) -> None:
-    """The minimizers, the front and the choice: the report's numbers as tables on the terminal."""
+    """Show the minimizers, the front and the choice as tables."""
     from modicum.reporting.disclosure import at_least
     from modicum.reporting.formats import percent
 
