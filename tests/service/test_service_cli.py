@@ -47,7 +47,7 @@ def collected(place, artifact, count=1):
         (["--store", "bundle/manifest.json"], "not a DuckDB file"),
         (["--store", "postgresql://u:hidden@127.0.0.1:1/x"], "cannot be reached"),
         (["--port", "70000"], "from 0 to 65535"),
-        (["--host", "not an address"], "no address"),
+        (["--host", "not an address"], "not an address of this machine"),
         (["--rate", "-1"], "The option --rate must be a number"),
         (["--rate", "nan"], "The option --rate must be a number"),
         (["--rate", "inf"], "The option --rate must be a number"),
@@ -149,5 +149,5 @@ def test_the_measure_is_shown_first_and_then_it_serves(bundle, tmp_path):
     service = Process(bundle, str(tmp_path / "data.duckdb"), *options)
     said = service.stop()
     assert said.index("all of them (A6)") < said.index("Listening at")
-    assert "as if they told the bucket of each attribute" in said
+    assert "as if they revealed the bucket of each attribute" in said
     assert records_of(bundle_of("generalization"))

@@ -1,1 +1,1 @@
-"""The collection service: it takes generalized records only, and keeps them."""
+"""The collection service, which accepts and stores generalized records only."""

@@ -1,7 +1,7 @@
-"""The service: it serves the form, keeps generalized records and predicts from them; nothing finer gets in.
+"""The service: serve the form, store generalized records and predict from them; refuse anything finer.
 
-Bodies are read as they are, without a model in between, so that `/predict` costs hardly more than an empty address.
-What the addresses take and answer is therefore written down here for the OpenAPI document.
+Bodies are parsed directly, without pydantic models, so that `/predict` costs hardly more than an empty endpoint. The
+OpenAPI descriptions of requests and responses are therefore written here.
 """
 
 import json
@@ -37,11 +37,11 @@ from modicum.service.reading import (
 from modicum.service.stores.store import PATIENCE, OtherVersions, Store, StoreUnavailable, new_entry
 from modicum.service.versions import check_alone
 
-# What every answer carries, and what a failure says: its kind, and nothing of the request that caused it.
+# Headers and errors of all responses; an error repeats nothing of the request
 
-FAILED = "Something failed here; it is not known whether the request was carried out."
-UNAVAILABLE = "What was sent could not be kept now, so that it must be sent again later."
-OTHER = "Nothing can be kept here: the store holds records of another version of what is collected."
+FAILED = "The service failed; it is not known whether the request was carried out."
+UNAVAILABLE = "The request could not be carried out now; send it again later."
+OTHER = "Nothing can be stored here: the store holds records of another version of the generalization."
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -54,7 +54,7 @@ log = logging.getLogger("modicum.service")
 
 
 class Quiet:
-    """Adds the headers that keep an answer to itself; a failure is logged by its type alone."""
+    """Middleware that adds headers which keep responses private, and logs only the type of a failure."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -65,7 +65,7 @@ class Quiet:
             return
         started = False
 
-        async def careful(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
@@ -77,17 +77,17 @@ class Quiet:
             await send(message)
 
         try:
-            await self._app(scope, receive, careful)
+            await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
             return
         except Exception as error:
             log.error("A request failed: %s.", type(error).__name__)
             if not started:
-                await refuse(careful, *_answer(error))
+                await refuse(send_with_headers, *_answer(error))
 
 
 def _answer(error: Exception) -> tuple[int, str, list[tuple[bytes, bytes]]]:
-    """What a failure is answered with; where it may pass, with when to come again."""
+    """Return status, sentence and headers for a failure; a passing one says when to try again."""
     if isinstance(error, OtherVersions):
         return 503, OTHER, []
     if isinstance(error, StoreUnavailable | Busy):
@@ -95,31 +95,31 @@ def _answer(error: Exception) -> tuple[int, str, list[tuple[bytes, bytes]]]:
     return 500, FAILED, []
 
 
-# What the service promises, for the OpenAPI document: only buckets are admitted.
+# Descriptions for the OpenAPI document
 
 Responses = dict[int | str, dict[str, object]]  # status → its description and schema
 
 
 def describe_object(properties: Mapping[str, object], required: Sequence[str] | None = None) -> dict[str, object]:
-    """A JSON object of these fields and no other, which must all be there unless `required` names those that must."""
+    """Describe a JSON object with these fields and no others; all are required unless `required` names some."""
     needed = list(properties if required is None else required)
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
 def describe_json(schema: Mapping[str, object]) -> dict[str, object]:
-    """A body that is JSON of this schema."""
+    """Describe a JSON body with this schema."""
     return {"application/json": {"schema": schema}}
 
 
 _WHY = {
     400: "It is not valid JSON.",
     404: "There is no model.",
-    405: "The address takes another method.",
+    405: "The address accepts another method.",
     408: "It took too long to arrive.",
     409: "It belongs to another version of the generalization, or its id to another record.",
-    413: "It is larger than any record need be.",
-    415: "It is not JSON by its content type.",
-    422: "It is not a generalized record: something is absent, not known, or finer than it may be.",
+    413: "It is larger than any valid record.",
+    415: "Its content type is not JSON.",
+    422: "It is not a generalized record: something is missing, unknown, or too fine.",
     429: "There were too many requests.",
     500: "Something failed.",
     503: "The store cannot be reached, or holds records of another version.",
@@ -128,13 +128,13 @@ _REFUSALS = (400, 405, 408, 409, 413, 415, 422, 429, 500, 503)
 
 
 def list_refusals(*statuses: int) -> Responses:
-    """The refusals that an address may answer with."""
+    """Describe the errors that an endpoint may return."""
     error = describe_json(describe_object({"detail": {"type": "string"}}))
     return {status: {"description": _WHY[status], "content": error} for status in statuses}
 
 
 def describe_answer(status: int, what: str, schema: Mapping[str, object]) -> Responses:
-    """The answer where all is well."""
+    """Describe the response on success."""
     return {status: {"description": what, "content": describe_json(schema)}}
 
 
@@ -142,45 +142,45 @@ _ID: dict[str, object] = {
     "type": "string",
     "format": "uuid",
     "pattern": RANDOM_ID,
-    "description": "Made at random by the sender: sent again under the same id, a record is kept once.",
+    "description": "A random id from the sender; a record that is sent again under the same id is stored once.",
 }
 
 
 def describe_sent_record(
     bundle: Bundle, record: Mapping[str, object], outcomes: SentOutcomes | None = None
 ) -> dict[str, object]:
-    """The body of a request with a record; where it is to be kept, with an id and an outcome where one may be sent."""
+    """Describe a request with a record; with `outcomes`, a record to store, also with an id and an outcome."""
     properties: dict[str, object] = {
-        "generalization": {"const": bundle.identity, "description": "Which version the record belongs to."},
+        "generalization": {"const": bundle.identity, "description": "The version that the record belongs to."},
         "record": record,
     }
     if outcomes is not None:
         properties["id"] = _ID
     if outcomes is not None and outcomes.taken:
         own = {"type": ["number", "null"]} if outcomes.numbers else {"enum": [*(outcomes.classes or []), None]}
-        properties["label"] = {**own, "description": "What came of it."}
+        properties["label"] = {**own, "description": "The outcome."}
     schema = describe_object(properties, ["generalization", "record"])
     return {"requestBody": {"required": True, "content": describe_json(schema)}}
 
 
-def describe_kept_answer() -> Responses:
-    """Answers of POST /records."""
+def describe_stored_answer() -> Responses:
+    """Describe the responses of POST /records."""
     schema = describe_object({"id": {"type": "string", "format": "uuid"}})
-    kept = describe_answer(201, "The record is kept, on disk, under this random name.", schema)
-    return kept | list_refusals(*_REFUSALS)
+    stored = describe_answer(201, "The record is stored on disk under this random name.", schema)
+    return stored | list_refusals(*_REFUSALS)
 
 
 def describe_prediction(bundle: Bundle) -> Responses:
-    """Answers of POST /predict."""
+    """Describe the responses of POST /predict."""
     chances = {"type": ["object", "null"], "additionalProperties": {"type": "number"}}
     predicted = {"type": ["string", "number", "boolean", "null"]}
     schema = describe_object({"prediction": predicted, "probabilities": chances})
-    told = describe_answer(200, "What the model says of such records.", schema) if bundle.can_predict else {}
-    return told | list_refusals(404, *_REFUSALS)
+    answer = describe_answer(200, "The model's prediction for such records.", schema) if bundle.can_predict else {}
+    return answer | list_refusals(404, *_REFUSALS)
 
 
 def describe_artifact() -> Responses:
-    """Answers of GET /generalization."""
+    """Describe the responses of GET /generalization."""
     properties = {
         "generalization": {"type": "string"},
         "kind": {"enum": ["generalization", "cells", "questionnaire"]},
@@ -192,16 +192,16 @@ def describe_artifact() -> Responses:
 
 
 def describe_health() -> Responses:
-    """Answers of GET /healthz."""
+    """Describe the responses of GET /healthz."""
     schema = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
-    return describe_answer(200, "They can.", schema) | list_refusals(405, 429, 500, 503)
+    return describe_answer(200, "Records can be stored.", schema) | list_refusals(405, 429, 500, 503)
 
 
 # The service
 
-TAKEN = "Another record was sent under this id, so that this one was not kept."
-NO_MODEL = "This service has no model, so that it predicts nothing."
-_SENTENCES = {404: "There is nothing at this address.", 405: "This address does not take that method."}
+TAKEN = "Another record was sent under this id, so this one was not stored."
+NO_MODEL = "This service has no model and predicts nothing."
+_SENTENCES = {404: "There is nothing at this address.", 405: "This address does not accept that method."}
 
 
 def create_app(
@@ -212,16 +212,16 @@ def create_app(
     accept_others: Collection[str] = (),
     patience: float = PATIENCE,
 ) -> FastAPI:
-    """The service of a bundle as an ASGI application; the store stays the caller's to close.
+    """Return the service of a bundle as an ASGI application; the caller closes the store.
 
     Parameters
     ----------
-    bundle : what is collected, and what predicts from it
-    store : where records are kept
-    limits : what one client may ask
-    accept_others : identities of other versions whose records the store may hold (see `check_alone`); where it comes to
-        hold those of any other one first, this service keeps nothing
-    patience : seconds after which a store that does not answer is said to be away
+    bundle : the artifact, and what predicts from its records
+    store : where records are stored
+    limits : limits for one client
+    accept_others : identities of other versions whose records the store may hold (see `check_alone`); if records of any
+        other version come first, this service stores nothing
+    patience : seconds after which a store that does not answer counts as unavailable
     """
     check_alone(store, bundle.identity, accept_others)
     service = _Service(bundle, store, accept_others, patience)
@@ -231,7 +231,7 @@ def create_app(
         version=modicum.__version__,
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # a redirection would repeat the query that was sent
+        redirect_slashes=False,  # a redirect would repeat the query
         lifespan=service.lifespan,
     )
     app.state.service = service
@@ -243,7 +243,7 @@ def create_app(
 
 
 class _Service:
-    """What the addresses share: all that does not change is made once."""
+    """The endpoints and what they share; responses that never change are built once."""
 
     def __init__(self, bundle: Bundle, store: Store, accept_others: Collection[str], patience: float) -> None:
         self.bundle = bundle
@@ -269,18 +269,18 @@ class _Service:
 
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
-        """Until the service stops; then what waits is kept first."""
+        """Run until the service stops, then store what waits."""
         yield
         self.close()
 
     def close(self) -> None:
-        """Keep what waits, then stop."""
+        """Store what waits, then stop."""
         self._writer.close()
         if self._predictions is not None:
             self._predictions.close()
 
     def add_routes(self, app: FastAPI) -> None:
-        """All addresses, each with what it promises."""
+        """Add all endpoints with their descriptions."""
         add = partial(app.add_api_route, response_class=Response)
         add("/", self.form, methods=["GET", "HEAD"], include_in_schema=False)
         add(
@@ -288,15 +288,15 @@ class _Service:
             self.records,
             methods=["POST"],
             status_code=201,
-            summary="Keep a generalized record.",
-            responses=describe_kept_answer(),
+            summary="Store a generalized record.",
+            responses=describe_stored_answer(),
             openapi_extra=describe_sent_record(self.bundle, self.schema, self.outcomes),
         )
         add(
             "/predict",
             self.predict,
             methods=["POST"],
-            summary="Predict from a generalized record, which is not kept.",
+            summary="Predict from a generalized record without storing it.",
             responses=describe_prediction(self.bundle),
             openapi_extra=describe_sent_record(self.bundle, self.schema),
         )
@@ -311,19 +311,19 @@ class _Service:
             "/healthz",
             self.health,
             methods=["GET"],
-            summary="Whether records can be kept.",
+            summary="Whether records can be stored.",
             responses=describe_health(),
         )
-        add("/healthz", self.health, methods=["HEAD"], include_in_schema=False)  # some monitors ask so
+        add("/healthz", self.health, methods=["HEAD"], include_in_schema=False)  # some monitors use it
 
     async def form(self, request: Request) -> Response:
         return HTMLResponse(self._page, headers={"content-security-policy": self._policy})
 
     async def records(self, request: Request) -> Response:
         fields = await read_fields(request, self._fields)
-        told = self._records.read_record(fields)
+        record = self._records.read_record(fields)
         label = self.outcomes.check(fields.get("label"))
-        entry = new_entry(self.bundle.identity, self.bundle.format.record(told), label, read_id(fields))
+        entry = new_entry(self.bundle.identity, self.bundle.format.record(record), label, read_id(fields))
         try:
             await self._writer.keep(entry)
         except Taken:
@@ -349,7 +349,7 @@ def _json(content: bytes, status: int = 200) -> Response:
 
 
 async def _sentence(request: Request, error: Exception) -> Response:
-    """Every refusal is one sentence."""
+    """Return an error response with one sentence."""
     assert isinstance(error, HTTPException)
     own = error.detail.endswith(".")
     sentence = error.detail if own else _SENTENCES.get(error.status_code, "The request was refused.")

@@ -1,7 +1,7 @@
-"""Work that is cheaper done together: one thread takes all that waits, and each caller gets its own result.
+"""Batch work that is cheaper together: one thread takes all that waits, and each caller gets its own result.
 
-A commit to disk costs the same for one record as for a hundred, and so nearly does a model's prediction. Nobody waits
-for a batch to fill: while one is being done the next one gathers.
+A commit to disk costs the same for one record as for a hundred, and a model's prediction nearly so. Nobody waits for a
+batch to fill: while one runs, the next one gathers.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ _MOST_TOGETHER = 500  # in one batch
 
 
 class Busy(Exception):
-    """More waits already than should."""
+    """Too much waits already."""
 
 
 class Together(Generic[Item, Result]):
-    """Calls from an event loop, done in batches by one thread.
+    """Calls from an event loop, run in batches by one thread.
 
     Parameters
     ----------
-    work : from a list of items to as many results, in order; where it fails each item is tried alone, so that one fails
-        nobody but its own caller
-    name : the thread's
-    common : failures that are nobody's own, after which nothing is tried again
+    work : function from a list of items to as many results, in order; if it fails, each item is tried alone, so that
+        only the caller of a bad item sees its error
+    name : name of the thread
+    common : failures that no single item causes, after which nothing is tried again
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Together(Generic[Item, Result]):
         self._thread.start()
 
     async def __call__(self, item: Item) -> Result:
-        """The item's result, once its batch is done."""
+        """Return the item's result once its batch is done."""
         if not self._thread.is_alive() or self._queue.qsize() > MOST_WAITING:
             raise Busy
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
@@ -72,7 +72,7 @@ class Together(Generic[Item, Result]):
         return await future
 
     def close(self, patience: float | None = None) -> None:
-        """Do what waits, then stop; the thread is left to itself where that takes longer than so many seconds."""
+        """Finish what waits, then stop; after `patience` seconds, stop waiting for the thread."""
         self._queue.put(None)
         self._thread.join(patience)
 
@@ -88,7 +88,7 @@ class Together(Generic[Item, Result]):
                     last = True
                 else:
                     batch.append(following)
-            wanted = [each for each in batch if not each[1].done()]  # the others have given up
+            wanted = [each for each in batch if not each[1].done()]  # callers of the others have given up
             if wanted:
                 self._do(wanted)
             if last:
@@ -113,7 +113,7 @@ class Together(Generic[Item, Result]):
 
 def _settle(pairs: Sequence[tuple["asyncio.Future[Result]", Result | Exception]]) -> None:
     for future, result in pairs:
-        if future.done():  # whoever asked has left
+        if future.done():  # its caller has left
             continue
         if isinstance(result, Exception):
             future.set_exception(result)
@@ -121,18 +121,18 @@ def _settle(pairs: Sequence[tuple["asyncio.Future[Result]", Result | Exception]]
             future.set_result(result)
 
 
-# Predictions, each computed once while it is remembered: thousands of records share a handful of distinct z.
+# Predictions, which are cached: thousands of records share a handful of distinct ones
 
 REMEMBERED = 10_000
 
 
 class RememberedPredictions:
-    """A bundle's predictions as JSON; what is asked at once is predicted at once.
+    """A bundle's predictions as JSON, cached and computed in batches.
 
     Parameters
     ----------
-    bundle : with something that predicts
-    remembered : how many answers are kept; those asked for least recently are forgotten
+    bundle : a bundle that can predict
+    remembered : number of cached answers; the least recently used are forgotten
     """
 
     def __init__(self, bundle: Bundle, remembered: int = REMEMBERED) -> None:
@@ -141,50 +141,50 @@ class RememberedPredictions:
         self._known: OrderedDict[Told, bytes] = OrderedDict()
         self._together: Together[Told, bytes] = Together(self._predict_records, "modicum-predicting")
 
-    async def __call__(self, told: Told) -> bytes:
-        """The answer for a checked record."""
-        found = self._known.get(told)
-        if found is not None:
-            self._known.move_to_end(told)
-            return found
-        found = await self._together(told)
-        self._known[told] = found
+    async def __call__(self, record: Told) -> bytes:
+        """Return the answer for a checked record."""
+        answer = self._known.get(record)
+        if answer is not None:
+            self._known.move_to_end(record)
+            return answer
+        answer = await self._together(record)
+        self._known[record] = answer
         if len(self._known) > self._most:
             self._known.popitem(last=False)
-        return found
+        return answer
 
     def close(self) -> None:
         """Stop predicting."""
         self._together.close()
 
-    def _predict_records(self, told: list[Told]) -> list[bytes]:
-        distinct = list(dict.fromkeys(told))
+    def _predict_records(self, records: list[Told]) -> list[bytes]:
+        distinct = list(dict.fromkeys(records))
         answers = dict(zip(distinct, map(_content, self._bundle.predict(distinct)), strict=True))
-        return [answers[each] for each in told]
+        return [answers[each] for each in records]
 
 
 def _content(answer: PredictedRecord) -> bytes:
     return json.dumps(answer, allow_nan=False).encode()
 
 
-# Records on their way into the store: many at a time, each answered for only once it is kept.
+# Writing records: many at a time, each confirmed only once it is stored
 
-_RECENT = 1.0  # seconds for which a store that has answered is taken to be alive
+_RECENT = 1.0  # seconds for which a store that has answered counts as available
 
 
 class Taken(Exception):
-    """Another record was kept under the same name."""
+    """Another record is stored under the same name."""
 
 
 class Writer:
-    """Keeps records; one transaction takes all that wait.
+    """Write records to a store; one transaction takes all that wait.
 
     Parameters
     ----------
     store : Store
-    version : identity of what is collected
-    beside : other versions beside which it may be
-    patience : seconds after which nobody waits for the store any longer
+    version : identity of the artifact that records are collected under
+    beside : other versions that the store may hold
+    patience : seconds after which callers stop waiting for the store
     """
 
     def __init__(self, store: Store, version: str, beside: Collection[str] = (), patience: float = PATIENCE) -> None:
@@ -198,20 +198,20 @@ class Writer:
         )
 
     async def keep(self, entry: Entry) -> None:
-        """Return once the entry is durable; else nothing is certain and an exception says so.
+        """Return once the entry is durable; an exception means that this is not certain.
 
-        An entry that is there already, sent again by someone who had no answer, is not kept twice; `Taken` where
-        another record has its name.
+        An entry that is there already, sent again because no answer came, is not stored twice. `Taken` if another
+        record has its name.
         """
-        if not await self._waited(entry):
+        if not await self._wait_for(entry):
             raise Taken
 
     async def check(self) -> None:
-        """Return if records could be kept, or have just been."""
+        """Return if records can be stored, or were just stored."""
         if time.monotonic() - self._answered > _RECENT:
-            await self._waited(None)
+            await self._wait_for(None)
 
-    async def _waited(self, item: Entry | None) -> bool:
+    async def _wait_for(self, item: Entry | None) -> bool:
         try:
             async with asyncio.timeout(self._patience):
                 return await self._together(item)
@@ -219,7 +219,7 @@ class Writer:
             raise StoreUnavailable("The store does not answer.") from None
 
     def close(self) -> None:
-        """Keep what waits, then stop; a store that does not answer is waited for only so long."""
+        """Store what waits, then stop; give up on a store that does not answer."""
         self._together.close(2 * self._patience)
 
     def _write_entries(self, items: Sequence[Entry | None]) -> list[bool]:

@@ -1,7 +1,4 @@
-"""What a client may send to the service: how much, how often, and what, read strictly.
-
-No complaint repeats any of what was sent.
-"""
+"""Limit and parse what clients send to the service. No error message repeats any of it."""
 
 import asyncio
 import json
@@ -24,22 +21,22 @@ from modicum.export.model_bundle import Bundle
 from modicum.generalization import CellPartition, Questionnaire
 from modicum.generalization.record_format import Told
 
-# How much one client may ask: the size of a request, and how many in a second.
+# Limits for one client: size and rate of requests
 
-TOO_LARGE = "The request is larger than any record need be."
+TOO_LARGE = "The request is larger than any valid record."
 TOO_OFTEN = "There were too many requests in a short time; wait a little."
 _BODY = 64 * 1024
 
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """What one client may ask.
+    """Limits for one client.
 
     Attributes
     ----------
-    rate : requests a second and client on average; 0 for no limit
-    body : bytes of a request; more where the largest record of the artifact needs it
-    clients : how many clients' rates are remembered; those seen least recently are forgotten
+    rate : requests per second, on average; 0 for no limit
+    body : bytes of a request; raised if the artifact's largest record needs more
+    clients : number of clients whose rates are remembered; the least recently seen are forgotten
     """
 
     rate: float = 50.0
@@ -53,12 +50,12 @@ class RequestLimits:
 
     @property
     def burst(self) -> float:
-        """How many requests may come at once."""
+        """The number of requests that may come at once."""
         return max(1.0, 2 * self.rate)
 
 
 class Rates:
-    """A bucket of tokens per client, in memory: each request takes one, and they come back at the rate.
+    """A token bucket per client, in memory: each request takes a token, and tokens return at the rate.
 
     Examples
     --------
@@ -74,7 +71,7 @@ class Rates:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, address: str) -> float:
-        """0 where the client may go on, else the seconds until it may."""
+        """Return 0 if the client may go on, else the seconds until it may."""
         rate, burst = self._limits.rate, self._limits.burst
         if not rate:
             return 0.0
@@ -89,7 +86,7 @@ class Rates:
 
 
 def _client(address: str) -> str:
-    """The address; of IPv6 the network of 2⁶⁴ that one client usually has."""
+    """Return the address; for IPv6 its /64 network, which one client usually has."""
     if ":" not in address:
         return address
     try:
@@ -99,7 +96,7 @@ def _client(address: str) -> str:
 
 
 class Limited:
-    """Refuses what is too large or comes too often, before anything of it is read."""
+    """Middleware that refuses requests which are too large or too frequent, before reading them."""
 
     def __init__(self, app: ASGIApp, limits: RequestLimits, body: int) -> None:
         self._app = app
@@ -120,7 +117,7 @@ class Limited:
             await self._app(scope, self._limit_body(receive), send)
 
     def _limit_body(self, receive: Receive) -> Receive:
-        """The same messages, until they are more than they may be: a length may be wrong, or not be told."""
+        """Pass messages on up to the size limit: a declared length may be wrong or missing."""
         size = 0
 
         async def counted() -> Message:
@@ -135,25 +132,25 @@ class Limited:
 
 
 async def refuse(send: Send, status: int, sentence: str, headers: list[tuple[bytes, bytes]]) -> None:
-    """An answer from outside the application, in the form of all others."""
+    """Send an error from outside the application, in the form of all others."""
     content = json.dumps({"detail": sentence}).encode()
     own = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": content})
 
 
-# What is sent: the fields of a body, a record and an outcome.
+# Bodies: their fields, a record and an outcome
 
 OTHER_VERSION = "This form belongs to another version; reload it."
 RANDOM_ID = "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 _PATIENCE = 30.0  # seconds for a request to arrive
-_REMEMBERED = 10_000  # records; those sent least recently are forgotten
+_REMEMBERED = 10_000  # records; the least recently sent are forgotten
 _REMEMBERED_BYTES = 4096
-_SLACK = 4096  # for the other fields, and spaces
+_SLACK = 4096  # bytes for the other fields and spaces
 
 
 async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, object]:
-    """The fields of a request's body; `generalization` and `record` must be there."""
+    """Return the fields of a request's body; `generalization` and `record` are required."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "The request must be JSON, and its content type application/json.")
     try:
@@ -163,16 +160,16 @@ async def read_fields(request: Request, allowed: Collection[str]) -> dict[str, o
         raise HTTPException(408, "The request took too long to arrive.") from None
     fields = parse_json(body)
     if not isinstance(fields, dict):
-        raise HTTPException(422, "The request must be an object.")
+        raise HTTPException(422, "The request must be a JSON object.")
     if "generalization" not in fields or "record" not in fields:
         raise HTTPException(422, "The request must have the fields 'generalization' and 'record'.")
     if any(name not in allowed for name in fields):
-        raise HTTPException(422, "The request has a field that is not known here.")
+        raise HTTPException(422, "The request has an unknown field.")
     return fields
 
 
 def read_id(fields: Mapping[str, object]) -> str | None:
-    """The random id under which a record may be sent again until an answer comes; nothing else fits into one.
+    """Return the random id, if there is one, under which a client may send a record again until it is confirmed.
 
     Examples
     --------
@@ -185,12 +182,12 @@ def read_id(fields: Mapping[str, object]) -> str | None:
         return None
     found = fields["id"]
     if not isinstance(found, str) or not re.fullmatch(RANDOM_ID, found):
-        raise HTTPException(422, "The field 'id' must be a random UUID (version 4) in small letters.")
+        raise HTTPException(422, "The field 'id' must be a random UUID (version 4) in lower case.")
     return found
 
 
 def parse_json(body: bytes) -> Any:
-    """JSON in which nothing has two meanings: UTF-8, no name twice, no NaN.
+    """Parse unambiguous JSON: UTF-8, no repeated name, no NaN.
 
     Examples
     --------
@@ -203,12 +200,12 @@ def parse_json(body: bytes) -> Any:
     starlette.exceptions.HTTPException: 400: The request is not valid JSON, or names a field twice.
     """
     try:
-        return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refuse_constant)
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_refuse_repeats, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise HTTPException(400, "The request is not valid JSON, or names a field twice.") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, object]:
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name occurs twice")
@@ -220,14 +217,9 @@ def _refuse_constant(name: str) -> Any:
 
 
 class SentRecords:
-    """The records that a bundle's artifact admits.
+    """Check records against a bundle's artifact.
 
-    Whether a questionnaire's answers are enough and no finer than they need be takes milliseconds to tell, so that
-    some of those that were admitted are remembered.
-
-    Parameters
-    ----------
-    bundle : whose artifact's records are admitted
+    To check a questionnaire's answers takes milliseconds, so recent valid records are remembered.
     """
 
     def __init__(self, bundle: Bundle) -> None:
@@ -236,7 +228,7 @@ class SentRecords:
         self._known: OrderedDict[str, Told] = OrderedDict()
 
     def read_record(self, fields: Mapping[str, object]) -> Told:
-        """The record, if it belongs to the artifact and tells nothing finer."""
+        """Return the record if it belongs to the artifact and is no finer."""
         if not isinstance(fields["generalization"], str):
             raise HTTPException(422, "The field 'generalization' must be a text.")
         if fields["generalization"] != self._identity:
@@ -261,7 +253,7 @@ class SentRecords:
 
 
 class SentOutcomes:
-    """What may be sent as an outcome: one of the classes, a finite number where one is predicted, or nothing at all.
+    """Check outcomes: one of the classes, a finite number if numbers are predicted, or none at all.
 
     Examples
     --------
@@ -284,7 +276,7 @@ class SentOutcomes:
         return self.classes is not None or self.numbers
 
     def check(self, sent: Any) -> Any:
-        """The outcome; None where none was sent."""
+        """Return the outcome; None if none was sent."""
         if sent is None:
             return None
         if self.numbers:
@@ -293,12 +285,12 @@ class SentOutcomes:
             return float(sent)
         found = self._known.get(_key(sent)) if isinstance(sent, str | int | float) else None
         if found is None:
-            raise HTTPException(422, "The field 'label' is not one of the classes that are predicted.")
+            raise HTTPException(422, "The field 'label' is not one of the predicted classes.")
         return found
 
 
 def _list_classes(bundle: Bundle) -> list[Any] | None:
-    """The classes that the artifact's own cells name, if it predicts by itself; None for numbers."""
+    """Return the classes that the artifact's cells predict; None for numbers, or if a model predicts."""
     if bundle.model is not None or not bundle.can_predict:
         return None
     cells = bundle.artifact.cells if isinstance(bundle.artifact, Questionnaire) else bundle.artifact
@@ -308,8 +300,8 @@ def _list_classes(bundle: Bundle) -> list[Any] | None:
 
 
 def _key(value: Any) -> tuple[str, Any]:
-    """Equal where JSON values are: a truth is no number."""
-    kind = "truth" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "text"
+    """Return a key that is equal for equal JSON values; true is not 1."""
+    kind = "boolean" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "text"
     return kind, value
 
 
@@ -321,7 +313,7 @@ def _is_finite(number: float) -> bool:
 
 
 def largest_body(bundle: Bundle) -> int:
-    """The bytes of the largest request that could be right, every letter escaped."""
+    """Return the bytes of the largest valid request, with every letter escaped."""
     artifact = bundle.artifact
     if isinstance(artifact, Questionnaire):
         labels = {name: [*artifact.cells.told(name)[0].labels] for name in bundle.format.names}

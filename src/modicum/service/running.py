@@ -1,4 +1,4 @@
-"""The service as a process: it listens, and on Ctrl-C or SIGTERM keeps what it has taken before it stops."""
+"""Run the service as a process: listen, and on Ctrl-C or SIGTERM store what it accepted before it stops."""
 
 import ipaddress
 import logging
@@ -17,7 +17,7 @@ _CONNECTIONS = 2000
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that is listening already, so that whoever is told its port can connect; port 0 takes a free one.
+    """Return a socket that listens already, so that clients can connect at once; port 0 takes a free one.
 
     Examples
     --------
@@ -35,14 +35,14 @@ def listening(host: str, port: int) -> socket.socket:
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, UnicodeError) as error:
         known = isinstance(error, OSError) and not isinstance(error, socket.gaierror) and error.errno
-        reason = os.strerror(known) if known else "it is no address of this machine"
-        raise DataError(f"The service cannot listen at {host!r}, port {port}: {reason}.") from None
+        reason = os.strerror(known) if known else "it is not an address of this machine"
+        raise DataError(f"The service cannot listen on {host!r}, port {port}: {reason}.") from None
     found.set_inheritable(False)
     return found
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -50,7 +50,7 @@ def is_loopback(host: str) -> bool:
 
 
 def run(app: Any, at: socket.socket) -> None:
-    """Serve until Ctrl-C or SIGTERM; nothing that was sent, and no client's address, is logged."""
+    """Serve until Ctrl-C or SIGTERM; log nothing that was sent and no client's address."""
     uvicorn = require("uvicorn", extra="serve")
     config = uvicorn.Config(
         app,
@@ -67,7 +67,7 @@ def run(app: Any, at: socket.socket) -> None:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Ctrl-C and SIGTERM both end what is done inside, and only that; the server passes them on when it has stopped."""
+    """Let Ctrl-C and SIGTERM end only the block inside; the server passes them on when it has stopped."""
     before = signal.signal(signal.SIGTERM, _stop)
     try:
         yield
@@ -82,6 +82,6 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _filter_log_record(record: logging.LogRecord) -> bool:
-    """Nothing of a client that asks for a WebSocket, and no trace: it would repeat what someone may have sent."""
+    """Drop messages about WebSocket requests, and all traces: they could repeat what was sent."""
     record.exc_info = record.exc_text = None
     return not record.getMessage().startswith(("Unsupported upgrade request", "No supported WebSocket library"))

@@ -1,4 +1,4 @@
-"""One version at a time: who sees the same people under two generalizations sees what both leave possible."""
+"""Collect under one version at a time: two generalizations of the same people together reveal more."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,7 @@ from modicum.service.stores.store import Store, StoredArtifact
 
 
 def other_versions(store: Store, identity: str) -> list[StoredArtifact]:
-    """The other artifacts under which the store holds records."""
+    """Return the other artifacts under which the store holds records."""
     return [stored for stored in store.artifacts() if stored.id != identity]
 
 
@@ -19,8 +19,8 @@ def check_alone(store: Store, identity: str, accepted: Collection[str] = ()) -> 
     Parameters
     ----------
     store : Store
-    identity : of what is to be collected
-    accepted : identities of other versions that were measured together with it, and accepted
+    identity : identity of the artifact to collect under
+    accepted : identities of other versions that were accepted after measuring them together with it
 
     Examples
     --------
@@ -37,7 +37,7 @@ def check_alone(store: Store, identity: str, accepted: Collection[str] = ()) -> 
         count = sum(stored.records for stored in others)
         raise DataError(
             f"The store {store.name!r} holds {count:,} records of {len(others)} other version"
-            f"{'s' if len(others) > 1 else ''} of what is collected: whoever sees both can intersect them and learn "
-            "more of a person than either tells (adversary A6); name another store, or measure it on full records with "
-            "--accept-multi-breach --sample FILE."
+            f"{'s' if len(others) > 1 else ''} of the generalization: someone who sees both can intersect them and "
+            "learn more about a person than from either (adversary A6). Name another store, or measure this on full "
+            "records with --accept-multi-breach --sample FILE."
         )

@@ -1,1 +1,1 @@
-"""Where the service keeps records: one interface, DuckDB or PostgreSQL."""
+"""Stores for the service's records: one interface, in DuckDB or PostgreSQL."""

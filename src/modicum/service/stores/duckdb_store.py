@@ -1,4 +1,4 @@
-"""Records in a DuckDB file, which one program at a time may have open."""
+"""Store records in a DuckDB file, which only one program at a time may open."""
 
 import os
 import threading
@@ -57,27 +57,29 @@ class DuckDBStore:
 
     Parameters
     ----------
-    path : of the file; it is made where there is none, its folder is not
+    path : path of the file, which is made if it does not exist; its folder is not
     """
 
     def __init__(self, path: str) -> None:
         self.name = os.path.basename(path)
         self._path = os.path.realpath(path)
         self._lock = _lock_of(self._path)
-        self._listed: set[str] = set()  # versions known to be in the list, which none of them leaves
+        self._listed: set[str] = set()  # versions known to be in the list; they never leave it
         self._connection: duckdb.DuckDBPyConnection | None = None
         with self._lock:
             self._connection = self._prepare(self._open(path))
 
     def _prepare(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
-        """Make the tables where they are missing, and check that they are ours."""
+        """Make missing tables, and check that modicum made the others."""
         try:
             connection.execute(_TABLES)
             connection.execute(f"{_SHARED} LIMIT 0")
             connection.execute(f"{_USED} LIMIT 0")
         except Exception:
             connection.close()
-            raise DataError(f"The store {self.name!r} has tables of these names that modicum did not make.") from None
+            raise DataError(
+                f"The store {self.name!r} has tables with modicum's names that modicum did not make."
+            ) from None
         return connection
 
     def _open(self, path: str) -> "duckdb.DuckDBPyConnection":
@@ -93,7 +95,7 @@ class DuckDBStore:
             raise DataError(f"The store {path!r} cannot be opened: {_reason(str(error))}.") from None
 
     def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
-        """Keep all of them or none, and say which are there."""
+        """Store all entries or none, and return which are there."""
         if not entries:
             return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
@@ -102,14 +104,14 @@ class DuckDBStore:
             if versions <= self._listed:
                 self._all(_INSERT, columns)  # a transaction of its own
             else:
-                self._first(versions, beside, columns)
-        except StoreRefused:  # an id is taken, rarely; to look for those each time would halve the speed
-            self._first(versions, beside, columns, "ON CONFLICT DO NOTHING")
+                self._write_first(versions, beside, columns)
+        except StoreRefused:  # rare: an id is taken; a check each time would halve the speed
+            self._write_first(versions, beside, columns, "ON CONFLICT DO NOTHING")
             return are_there(entries, self._find_entries("id IN (SELECT unnest(?::UUID[]))", columns[0]))
         return are_there(entries, None)
 
-    def _first(self, versions: set[str], beside: Collection[str], columns: list[Any], rest: str = "") -> None:
-        """Keep the first records of some versions together with these versions' names."""
+    def _write_first(self, versions: set[str], beside: Collection[str], columns: list[Any], rest: str = "") -> None:
+        """Store the first records of some versions, and add the versions to the list."""
 
         def work(connection: "duckdb.DuckDBPyConnection") -> None:
             for version in sorted(versions):
@@ -123,27 +125,27 @@ class DuckDBStore:
         self._listed |= versions
 
     def check(self, version: str, beside: Collection[str] = ()) -> None:
-        """Return if records of a version could be kept now."""
+        """Return if records of a version could be stored now."""
         next_place(self._all(LISTED), version, beside)
 
     def register(self, id: str, kind: str, content: str) -> None:
-        """Keep an artifact, if it is new."""
+        """Store an artifact if it is new."""
         statement = f"INSERT INTO {ARTIFACTS} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
         self._all(statement, [id, kind, content, datetime.now(UTC).date()])
 
     def artifacts(self) -> list[StoredArtifact]:
-        """The artifacts that records were collected under."""
+        """Return the artifacts that records were collected under."""
         return [StoredArtifact(*row) for row in self._all(_USED)]
 
     def entries(self, artifact: str) -> list[Entry]:
-        """The records collected under an artifact."""
+        """Return the records collected under an artifact."""
         return self._find_entries("artifact = ? ORDER BY received, id", artifact)
 
     def _find_entries(self, condition: str, parameter: Any) -> list[Entry]:
         return [Entry(str(row[0]), *row[1:]) for row in self._all(f"{_SHARED} WHERE {condition}", [parameter])]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -160,7 +162,7 @@ class DuckDBStore:
                 result = work(connection)
                 connection.commit()
             except Exception:
-                with suppress(Exception):  # a commit that failed has ended it already
+                with suppress(Exception):  # a failed commit has ended it already
                     connection.rollback()
                 raise
             return result
@@ -168,14 +170,14 @@ class DuckDBStore:
         return self._use_connection(whole)
 
     def _use_connection(self, work: Callable[["duckdb.DuckDBPyConnection"], Result]) -> Result:
-        """Do the work alone; after an error that DuckDB does not recover from, open the file again next time."""
+        """Work with the lock held; after an error that DuckDB does not recover from, open the file again next time."""
         import duckdb
 
         with self._lock:
             try:
                 self._connection = self._connection or self._open(self._path)
                 return work(self._connection)
-            except duckdb.FatalException:  # say a full disk while it moved its log into the file
+            except duckdb.FatalException:  # such as a full disk during a checkpoint
                 self._drop()
                 raise StoreUnavailable("The store cannot be used now.") from None
             except (duckdb.OperationalError, DataError):
@@ -190,17 +192,17 @@ class DuckDBStore:
 
 
 def _lock_of(path: str) -> threading.Lock:
-    """The lock of a file, one for all stores of this process.
+    """Return the lock of a file, which all stores of this process share.
 
-    Another process cannot open the file, but DuckDB lets several connections of one process work side by side, and of
-    two that write the same the second gets an error. With the lock it waits, and sees what the first has written.
+    Another process cannot open the file, but DuckDB lets several connections of one process work in parallel. Of two
+    that write the same, the second gets an error; with the lock it waits, and sees what the first has written.
     """
     with _locks_lock:
         return _locks.setdefault(path, threading.Lock())
 
 
 def _check_kind(path: str) -> None:
-    """Refuse a file of another kind: DuckDB opens some, and then keeps in memory what is written."""
+    """Refuse a file of another kind: DuckDB opens some, but then keeps writes in memory only."""
     try:
         with open(path, "rb") as file:
             start = file.read(12)
@@ -213,7 +215,7 @@ def _check_kind(path: str) -> None:
 
 
 def _reason(message: str) -> str:
-    """Why a file cannot be opened; DuckDB's own words hold paths and process numbers."""
+    """Say why a file cannot be opened; DuckDB's own messages contain paths and process numbers."""
     if "lock" in message:
         return "another program has it open"
     if "not a valid DuckDB database" in message:

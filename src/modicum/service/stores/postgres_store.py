@@ -1,4 +1,4 @@
-"""Records in PostgreSQL; a connection that is lost is made again at the next write."""
+"""Store records in PostgreSQL; a lost connection is made again at the next write."""
 
 import os
 import socket
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     import psycopg
 
 
-# A limit on how long an answer is waited for, where what should answer may be silent without hanging up.
+# A time limit for connections: a server may fall silent without closing them
 
-_LOOKS = 4  # within the time that is given: a thread of its own for each wait would cost more than most waits
+_LOOKS = 4  # checks within the time limit; a thread for each wait would cost more than most waits
 
 
 class Deadline:
-    """Ends a connection that is in use for too long; whoever waits for it then sees it fail.
+    """End connections that are in use for too long; the code that waits for one then sees it fail.
 
     Parameters
     ----------
-    seconds : that a use may take; it is ended at most a quarter later
+    seconds : time limit of a use; it is ended at most a quarter later
 
     Examples
     --------
@@ -62,17 +62,17 @@ class Deadline:
 
     @contextmanager
     def of(self, file: int) -> Iterator[None]:
-        """Use the socket of this number, one at a time; it must stay open inside."""
+        """Use the socket with this file number, one at a time; it must stay open inside."""
         with self._lock:
             self._used = (file, time.monotonic() + self._seconds)
         try:
             yield
         finally:
-            with self._lock:  # from here on the number may be another connection's
+            with self._lock:  # from here on another connection may have the number
                 self._used = None
 
     def close(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         self._closed.set()
 
     def _watch(self) -> None:
@@ -83,7 +83,7 @@ class Deadline:
 
 
 def _end(file: int) -> None:
-    with suppress(OSError), socket.socket(fileno=os.dup(file)) as same:  # an error: it has ended by itself
+    with suppress(OSError), socket.socket(fileno=os.dup(file)) as same:  # an error: it is closed already
         same.shutdown(socket.SHUT_RDWR)
 
 
@@ -91,8 +91,8 @@ def _end(file: int) -> None:
 
 Result = TypeVar("Result")
 
-_MAKING = 7_162_941_031  # an advisory lock: two services that start at once would both make the tables
-_JOINING = 7_162_941_032  # another: of two versions that join the list at once, the second sees the first in it
+_MAKING = 7_162_941_031  # advisory lock: two services that start at once would both make the tables
+_JOINING = 7_162_941_032  # another: if two versions join the list at once, the second sees the first
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS {ARTIFACTS} (
     id text PRIMARY KEY, kind text NOT NULL, content json NOT NULL, first_used date NOT NULL);
@@ -122,7 +122,7 @@ class PostgresStore:
     Parameters
     ----------
     url : postgresql://user:password@host:port/database
-    patience : seconds that the server may take to answer when something is written
+    patience : seconds that the server may take to answer a write
     """
 
     def __init__(self, url: str, patience: float = PATIENCE) -> None:
@@ -139,12 +139,12 @@ class PostgresStore:
             self._do(self._make)
         except StoreUnavailable:
             self.close()
-            raise DataError(f"The store at {self.name} cannot be reached, or does not let this user in.") from None
+            raise DataError(f"The store at {self.name} cannot be reached, or refuses this user.") from None
         except StoreRefused:
             self.close()
             raise DataError(
-                f"The store at {self.name} cannot be used: this user may not make tables there, or there are tables of "
-                "these names that modicum did not make."
+                f"The store at {self.name} cannot be used: this user may not make tables there, or it has tables with "
+                "modicum's names that modicum did not make."
             ) from None
 
     @staticmethod
@@ -169,7 +169,7 @@ class PostgresStore:
         return self._connection
 
     def _prepare(self, connection: "psycopg.Connection[Any]") -> None:
-        """A commit is on disk when it returns, and nobody waits for ever for what another has locked."""
+        """Make commits durable, and limit the time to wait for locks."""
         modes = connection.execute(
             "SELECT current_setting('synchronous_commit'), set_config('lock_timeout', %s, false)",
             [f"{max(1, int(1000 * self._patience))}ms"],
@@ -179,11 +179,11 @@ class PostgresStore:
         connection.commit()
 
     def _do(self, work: Callable[["psycopg.Connection[Any]"], Result], bounded: bool = True) -> Result:
-        """Work in one transaction; where the connection fails nothing is certain, and it is made again next time.
+        """Work in one transaction; if the connection fails nothing is certain, and it is made again next time.
 
         Parameters
         ----------
-        bounded : whether it must be done in time; not where it may read a lot
+        bounded : whether the time limit applies; False for work that may read a lot
         """
         import psycopg
 
@@ -200,7 +200,7 @@ class PostgresStore:
                 raise StoreRefused(self.name) from None
 
     def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
-        """Keep all of them or none, and say which are there."""
+        """Store all entries or none, and return which are there."""
         if not entries:
             return []
         columns = [[getattr(entry, column) for entry in entries] for column in COLUMNS]
@@ -218,25 +218,25 @@ class PostgresStore:
         return self._do(work)
 
     def check(self, version: str, beside: Collection[str] = ()) -> None:
-        """Return if records of a version could be kept now."""
+        """Return if records of a version could be stored now."""
         listed = self._do(lambda connection: connection.execute(LISTED).fetchall())
         next_place(listed, version, beside)
 
     def register(self, id: str, kind: str, content: str) -> None:
-        """Keep an artifact, if it is new."""
+        """Store an artifact if it is new."""
         statement = f"INSERT INTO {ARTIFACTS} VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
         self._do(lambda connection: connection.execute(statement, [id, kind, content, datetime.now(UTC).date()]))
 
     def artifacts(self) -> list[StoredArtifact]:
-        """The artifacts that records were collected under."""
+        """Return the artifacts that records were collected under."""
         return [StoredArtifact(*row) for row in self._all(_USED)]
 
     def entries(self, artifact: str) -> list[Entry]:
-        """The records collected under an artifact."""
+        """Return the records collected under an artifact."""
         return [Entry(*row) for row in self._all(f"{_SHARED} WHERE artifact = %s ORDER BY received, id", [artifact])]
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._deadline.close()
         with self._lock:
             self._drop()
@@ -251,9 +251,9 @@ class PostgresStore:
 
 
 def _join(connection: "psycopg.Connection[Any]", versions: Collection[str], beside: Collection[str]) -> None:
-    """Put those versions into the list that are not in it; whoever comes second waits for the first one's commit.
+    """Add missing versions to the list; of two services, the second waits for the first one's commit.
 
-    Where all are in the list there is no lock: whoever waited for it while holding rows could wait for ever.
+    If all are in the list there is no lock: waiting for it while holding rows could last forever.
     """
     if set(versions) <= {id for _, id in connection.execute(LISTED).fetchall()}:
         return
@@ -265,14 +265,14 @@ def _join(connection: "psycopg.Connection[Any]", versions: Collection[str], besi
 
 
 def _describe_url(url: str) -> str:
-    """Where a URL leads, without who goes there and how they get in."""
+    """Describe a URL without user and password."""
     import psycopg
 
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
         raise ParameterError(
-            "The store's URL cannot be read; it is written postgresql://user:password@host:port/database."
+            "The store's URL cannot be parsed; write it as postgresql://user:password@host:port/database."
         ) from None
     host, port = parts.get("host") or "the local socket", parts.get("port") or 5432
     return f"{host}, port {port}, database {str(parts.get('dbname') or 'of the user')!r}"

@@ -1,8 +1,7 @@
-"""Where records are kept: three tables in DuckDB or PostgreSQL, and how to read them again.
+"""Store records in three tables of DuckDB or PostgreSQL, and read them again.
 
-Attribute names and categories are hostile, so that none becomes a name in SQL: a record is one JSON text, ASCII with
-escapes, in which everything survives, NUL too. When a record came is kept as a day: a time of day would be a detail
-about a person that nobody needs.
+Attribute names and categories are untrusted, so none becomes a name in SQL: a record is one JSON text, ASCII with
+escapes, which preserves everything, even NUL. Only the day is stored on which a record came: nobody needs the time.
 """
 
 import hashlib
@@ -27,15 +26,15 @@ COLUMNS = ("id", "artifact", "received", "label", "record")
 
 
 class StoreUnavailable(Exception):
-    """The store cannot be reached now; nothing that waits was kept for certain."""
+    """The store cannot be reached now; it is not certain whether anything that waits was stored."""
 
 
 class OtherVersions(StoreUnavailable):
-    """The store holds records of another version, beside which this one was not accepted; nothing was kept."""
+    """The store holds records of another version that was not accepted; nothing was stored."""
 
 
 class StoreRefused(DataError):
-    """The database rejects the request; nothing was kept, and to try again does not help."""
+    """The database rejects the request; nothing was stored, and to try again does not help."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -46,7 +45,7 @@ class StoreRefused(DataError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record as it is kept: `label` and `record` are JSON."""
+    """One record as stored; `label` and `record` are JSON."""
 
     id: str
     artifact: str
@@ -56,13 +55,13 @@ class Entry:
 
     @property
     def content(self) -> tuple[str, str | None, str]:
-        """All that was sent."""
+        """Everything that was sent."""
         return self.artifact, self.label, self.record
 
 
 @dataclass(frozen=True)
 class StoredArtifact:
-    """An artifact under which records were collected, and how many they are."""
+    """An artifact under which records were collected, and their number."""
 
     id: str
     kind: str
@@ -72,47 +71,47 @@ class StoredArtifact:
 
 
 class Store(Protocol):
-    """What the service needs of a database. Messages name the store, never what is in it."""
+    """What the service needs of a database. Messages name the store, never its content."""
 
     name: str
 
     def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
-        """Keep all that have a new id, or none: durable on return, else `StoreUnavailable` or `StoreRefused`.
+        """Store all entries with a new id, or none: durable on return, else `StoreUnavailable` or `StoreRefused`.
 
-        Says of each whether it is there: False where its id belongs to another. `OtherVersions` where the store holds
-        records of versions other than the entries' own that are not among those that it may be `beside`; a version
-        whose records are there already goes on.
+        Returns for each whether it is there: False if its id belongs to another record. `OtherVersions` if the store
+        holds records of versions that are neither the entries' own nor in `beside`; a version that has records there
+        already may go on.
         """
         ...
 
     def check(self, version: str, beside: Collection[str] = ()) -> None:
-        """Return if records of a version could be kept now, else fail as `write` would."""
+        """Return if records of a version could be stored now, else fail as `write` would."""
         ...
 
     def register(self, id: str, kind: str, content: str) -> None:
-        """Keep an artifact, if it is new."""
+        """Store an artifact if it is new."""
         ...
 
     def artifacts(self) -> list[StoredArtifact]:
-        """The artifacts that records were collected under, also where these were deleted since."""
+        """Return the artifacts that records were collected under, even if the records were deleted since."""
         ...
 
     def entries(self, artifact: str) -> list[Entry]:
-        """The records collected under an artifact, by day, in an order that says nothing more."""
+        """Return the records collected under an artifact, ordered by day and then by their random names."""
         ...
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         ...
 
 
 def open_store(place: str, patience: float = PATIENCE) -> Store:
-    """The store at a DuckDB file, which is made where there is none, or at a PostgreSQL URL.
+    """Open a store: a DuckDB file, which is made if it does not exist, or a PostgreSQL URL.
 
     Parameters
     ----------
     place : a path, or postgresql://user:password@host:port/database
-    patience : seconds that a server may take to answer when something is written
+    patience : seconds that a server may take to answer a write
 
     Examples
     --------
@@ -138,17 +137,17 @@ def open_store(place: str, patience: float = PATIENCE) -> Store:
 
 
 def new_entry(artifact: str, record: Mapping[str, object], label: Any = None, sent: str | None = None) -> Entry:
-    """A record with a random name, received today; the name follows from the random id that was sent, if one was."""
+    """Return an entry received today, with a random name; if a random id was sent, the name is derived from it."""
     name = str(uuid.uuid4()) if sent is None else derive_name(sent)
-    kept = None if label is None else json.dumps(label, allow_nan=False)
-    return Entry(name, artifact, datetime.now(UTC).date(), kept, json.dumps(record, allow_nan=False))
+    outcome = None if label is None else json.dumps(label, allow_nan=False)
+    return Entry(name, artifact, datetime.now(UTC).date(), outcome, json.dumps(record, allow_nan=False))
 
 
 def derive_name(sent: str) -> str:
-    """The name of a record that was sent under an id, always the same.
+    """Return the name of a record that was sent under an id, always the same.
 
-    It does not lead back to the id: who sees a receipt or the store cannot send guesses under that id, and learn from
-    the answer which of them is what was kept.
+    It does not reveal the id: someone who sees a receipt or the store cannot send guesses under that id and learn from
+    the answers which one was stored.
 
     Examples
     --------
@@ -160,7 +159,7 @@ def derive_name(sent: str) -> str:
 
 
 def are_there(entries: Sequence[Entry], found: Iterable[Entry] | None) -> list[bool]:
-    """Which entries are in a store that holds these of the same names; None where all of them were new."""
+    """Return which entries are stored, given the stored ones with the same names (None if all entries were new)."""
     if found is None:
         return [True] * len(entries)
     there = {entry.id: entry.content for entry in found}
@@ -168,17 +167,17 @@ def are_there(entries: Sequence[Entry], found: Iterable[Entry] | None) -> list[b
 
 
 def artifact_of(stored: StoredArtifact) -> Collected:
-    """The artifact again."""
+    """Load a stored artifact."""
     return with_content(stored.kind, json.loads(stored.content), "The store")
 
 
 def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Series]:
-    """What was collected under an artifact, as a model is trained on it, and the outcomes (None where there is none).
+    """Return the records collected under an artifact, to train a model on, and the outcomes (None if none was sent).
 
     Returns
     -------
-    frame, series : as `artifact.transform` has it, of labels; of a questionnaire's records, which differ in what they
-        tell, the values that a model is given. Both are indexed by the records' names.
+    frame, series : labels, as `artifact.transform` returns them; for a questionnaire, whose records differ in what they
+        contain, the values that a model receives. Both are indexed by the records' names.
 
     Examples
     --------
@@ -194,33 +193,32 @@ def read_records(store: Store, artifact: Collected) -> tuple[pd.DataFrame, pd.Se
     >>> Z["age"].tolist(), y.tolist()
     (['≥ 51'], ['yes'])
     """
-    kept = store.entries(identity(artifact))
+    entries = store.entries(identity(artifact))
     format = record_format(artifact)
-    told = [format.check(json.loads(entry.record)) for entry in kept]
-    names = pd.Index([entry.id for entry in kept], name="id", dtype=object)
-    Z = format.inputs(told, "values" if isinstance(artifact, Questionnaire) else "labels").set_index(names)
-    labels = [None if entry.label is None else json.loads(entry.label) for entry in kept]
+    records = [format.check(json.loads(entry.record)) for entry in entries]
+    names = pd.Index([entry.id for entry in entries], name="id", dtype=object)
+    Z = format.inputs(records, "values" if isinstance(artifact, Questionnaire) else "labels").set_index(names)
+    labels = [None if entry.label is None else json.loads(entry.label) for entry in entries]
     return Z, pd.Series(labels, index=names, name="label", dtype=None if labels else object)
 
 
-# The versions under which a store collects: a list that a version joins with its first record, and never leaves.
+# The versions under which a store collects: a version joins the list with its first record, and never leaves it.
 #
-# Whether another version may join is decided in the transaction that keeps its first record. Stores let one version
-# join
-# at a time, so that the second sees the first; two that did not wait would take the same place, which is a primary key.
+# The transaction that stores a version's first record decides whether it may join. One version joins at a time, so that
+# the second sees the first; otherwise both would take the same place, which is a primary key.
 
 VERSIONS = "modicum_versions"
 LISTED = f"SELECT place, id FROM {VERSIONS}"
 
 
 def next_place(listed: Sequence[tuple[int, str]], version: str, beside: Collection[str]) -> int | None:
-    """The place that a version takes in the list; None where it is there, `OtherVersions` where it may not join.
+    """Return the place that a version takes in the list; None if it is listed, `OtherVersions` if it may not join.
 
     Parameters
     ----------
-    listed : places and versions that are there
-    version : the one that is collected
-    beside : other versions beside which it may be
+    listed : places and versions in the list
+    version : the version to collect under
+    beside : other versions that the store may hold
 
     Examples
     --------
