@@ -99,7 +99,7 @@ def test_minimize_can_make_groups_larger(table, tmp_path):
         (["--keep", 0.5, "--max-error", 0.2], "Say one of"),
         (["--keep", 3], "'keep' parameter must be a number from 0 to 1"),
         (["--max-error", 0.001], "the best reachable"),
-        (["--minimizers", "Trees"], "must be 'default', 'all' or name some of"),
+        (["--minimizers", "Trees"], "must be 'default', 'all' or some of"),
         (["--train-size", "all"], "--train-size needs a number"),
         (["--train-size", 3], "'train_sizes' parameter"),
         (["--weight", "age=2"], "names 'age', which is not a personal attribute"),

@@ -210,7 +210,7 @@ def test_a_finished_study_repeats_nothing(adult, found, monkeypatch):
         raise AssertionError("this was finished")
 
     study, folder = found
-    for name in ("screen_generalization", "judge_generalization", "limits"):
+    for name in ("screen_generalization", "judge_generalization", "measure_limits"):
         monkeypatch.setattr(study_work, name, never)
     again = small(adult, folder=folder, seeds=2)
     assert again.table().equals(study.table())
@@ -555,9 +555,9 @@ def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"minimizers": [object()]}, "it may also hold minimizers of your own. Got <object"),
+        ({"minimizers": [object()]}, "it may also contain your own minimizers. Got <object"),
         ({"minimizers": [type("Bare", (), {"fit": print})]}, "Bare has no fit, get_params or set_params"),
-        ({"minimizers": [Demanding]}, "Demanding cannot be made without arguments; give an instance"),
+        ({"minimizers": [Demanding]}, "Demanding cannot be created without arguments; give an instance"),
         ({"minimizers": [Careless]}, "Careless has no Generalization in generalization_ after fit"),
         ({"minimizers": [Without, Without()]}, "Two minimizers are called 'Without'"),
         ({"minimizers": ["Uniform", md.Uniform(buckets=9)]}, "Two minimizers are called 'Uniform'"),
@@ -582,14 +582,17 @@ def test_a_minimizer_of_one_s_own_that_does_not_work_is_one_sentence(adult, opti
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"minimizers": "best"}, "must be 'default', 'all' or name some of"),
+        ({"minimizers": "best"}, "must be 'default', 'all' or some of"),
         ({"minimizers": []}, "Got an empty list"),
         ({"minimizers": ["Uniform"], "grids": {"Uniform": {"buckets": []}}}, "has no value of 'buckets'"),
         ({"minimizers": ["Uniform"], "grids": {"Uniform": {"bins": [2]}}}, "has no 'bins'; it has 'buckets'"),
         ({"grids": {"Tree": {}}}, "names 'Tree'; the minimizers are"),
-        ({"minimizers": 3}, "must be 'default', 'all' or name some of"),
+        ({"minimizers": 3}, "must be 'default', 'all' or some of"),
         ({"later": [1]}, "'later' parameter"),
-        ({"minimizers": ["PrivacyTree"], "grids": {"PrivacyTree": {"privacy": ["a"]}}}, "makes no sense. Got 'a'"),
+        (
+            {"minimizers": ["PrivacyTree"], "grids": {"PrivacyTree": {"privacy": ["a"]}}},
+            "has an invalid value of 'privacy'. Got 'a'",
+        ),
         ({"seeds": 0}, "'seeds' parameter"),
         ({"seeds": [0, -1]}, "'seeds' parameter"),
         ({"train_sizes": [0]}, "'train_sizes' parameter"),
@@ -628,9 +631,9 @@ def test_a_folder_of_other_data_or_roles_is_refused(adult, found):
 
 def test_a_folder_that_is_none_is_refused(adult, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot be made"):
+    with pytest.raises(DataError, match="cannot be created"):
         small(adult, folder=tmp_path / "file" / "results")
-    with pytest.raises(DataError, match="has files in it that are no study's; give a new or empty folder"):
+    with pytest.raises(DataError, match="contains files of something else; give a new or empty folder"):
         small(adult, folder=tmp_path)
     for damaged in ("{", "[]"):
         (tmp_path / "study.json").write_text(damaged)
@@ -666,7 +669,7 @@ def test_two_studies_do_not_work_in_one_folder(adult, found):
 
     with open(found[1] / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(DataError, match="Another study is at work"):
+        with pytest.raises(DataError, match="Another study is running"):
             small(adult, folder=found[1], seeds=2)
 
 
@@ -725,7 +728,7 @@ def test_a_full_disk_is_one_sentence_and_what_is_finished_is_kept(adult, found, 
     folder = tmp_path / "results"
     limit = 5_000  # bytes of a file: some pieces fit, others do not
     said = script(folder, limit).communicate(timeout=120)[1].decode()
-    assert "cannot be written: File too large. What is finished is kept; run the same study again to go on." in said
+    assert "cannot be written: File too large. Finished work is kept; run the same study again to continue." in said
     assert "Traceback" not in said
     finished = list((folder / "pieces").glob("*.json"))
     assert finished

@@ -1,1 +1,1 @@
-"""The study: every minimizer over its parameters, judged, and a front to choose from."""
+"""The study: try every minimizer over its parameters, judge the candidates, and choose from the front."""

@@ -1,4 +1,4 @@
-"""What a study keeps of each candidate, of the limits that it is compared to, and of the one that is chosen."""
+"""A study's candidates, the limits that they are compared to, and the choice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,12 +24,13 @@ class Candidate(PlainResult):
 
     Attributes
     ----------
-    seed, train_size : which split, and from what share of its training part it was learned
+    seed, train_size : the split, and the share of its training part that was learned from
     minimizer, parameters : how it was made
-    screened : what counts say of it
-    judged : what boosted trees and the portfolio say; None for one that is not on its minimizer's front
-    certified_error : no adversary's mean error is lower, from validation records, with δ split over all candidates
-    seconds : what making and screening it took
+    screened : scores by counts
+    judged : scores by boosted trees and the portfolio; None if it is not on the judged front
+    certified_error : lower bound of every adversary's mean error, from validation records, with δ split over all
+        candidates
+    seconds : time for making and screening it
 
     Examples
     --------
@@ -62,32 +63,32 @@ class Candidate(PlainResult):
 
     @property
     def name(self) -> str:
-        """Minimizer and parameters in a few words."""
+        """The minimizer and its parameters, as text."""
         return f"{self.minimizer}({self.told_parameters})"
 
     @property
     def told_parameters(self) -> str:
-        """The parameters in a few words."""
+        """The parameters, as text."""
         return ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
 
     def scores(self, part: str, judged: bool = True) -> PartScores:
-        """Its scores on the "validation" or "test" part, by the judges or by counts."""
-        found: PartScores = getattr(self.judged if judged else self.screened, part)
-        return found
+        """Return the scores on the "validation" or "test" part, by the judges or by counts."""
+        scores: PartScores = getattr(self.judged if judged else self.screened, part)
+        return scores
 
     def point(self, part: str, judged: bool = True, utility: str = "error") -> tuple[float, float]:
-        """Classifier error (or its log-loss) and weighted mean adversary error."""
+        """Return the classifier's error (or log-loss) and the weighted mean adversary error."""
         scores = self.scores(part, judged)
         return getattr(scores, utility), float(sum(self.weights[name] * error for name, error in scores.risk.items()))
 
     @property
     def error(self) -> float:
-        """The classifier's error on the test part, by the strongest judge there was."""
+        """The classifier's error on the test part, by the judges if it was judged, else by counts."""
         return self.point("test", self.judged is not None)[0]
 
     @property
     def adversary_error(self) -> float:
-        """The weighted mean error of the adversary on the test part, by the strongest judge there was."""
+        """The weighted mean error of the adversary on the test part, by the judges if it was judged, else by counts."""
         return self.point("test", self.judged is not None)[1]
 
     def _parts(self) -> dict[str, object]:
@@ -97,16 +98,16 @@ class Candidate(PlainResult):
 
 @dataclass(frozen=True)
 class Choice(PlainResult):
-    """The candidate that was chosen on validation records, and what the test records, which chose nothing, say of it.
+    """The candidate chosen on validation records, with its scores on test records.
 
     Attributes
     ----------
-    study : the study that it was chosen from
-    candidate, generalization : what was chosen
-    why : the rule, in words
+    study : the study
+    candidate, generalization : the choice
+    why : the rule that chose, in words
     skill_kept : the share of the raw model's skill that it keeps, on test records
-    certificate : what no adversary can exceed, from the test records
-    coarsening : what larger groups changed, where `evaluation.coarsened_choice` made them
+    certificate : an upper bound for every adversary, from the test records
+    coarsening : the effect of larger groups, if `evaluation.coarsened_choice` made them
 
     Examples
     --------
@@ -120,7 +121,7 @@ class Choice(PlainResult):
     """
 
     study: "Study" = field(repr=False, compare=False, metadata=LEFT_OUT)
-    candidate: Candidate = field(metadata=LEFT_OUT)  # its parts stand beside the other fields
+    candidate: Candidate = field(metadata=LEFT_OUT)  # its parts appear next to the other fields
     why: str
     skill_kept: float
     certificate: Certificate
@@ -131,7 +132,7 @@ class Choice(PlainResult):
 
     @property
     def generalization(self) -> Generalization:
-        """The artifact that was chosen."""
+        """The chosen generalization."""
         return self.candidate.generalization
 
     def _parts(self) -> dict[str, object]:
@@ -140,10 +141,10 @@ class Choice(PlainResult):
 
 @dataclass(frozen=True)
 class Volume:
-    """A minimizer's hypervolume on test records: by counts for every seed, with the mean's 95% interval; and judged.
+    """A minimizer's hypervolume on test records: by counts for each seed, with the mean's 95% interval, and judged.
 
-    `mean` is NaN where there is none: no candidate, or raw data that predicts no better than the majority guess.
-    `judged` is that of the first seed by the judges, where each minimizer's front was judged; else None.
+    `mean` is NaN without candidates, or if raw data predicts no better than the majority guess. `judged` is the first
+    seed's hypervolume by the judges; None unless each minimizer's front was judged.
     """
 
     mean: float
@@ -154,15 +155,15 @@ class Volume:
 
 @dataclass(frozen=True)
 class SeedLimits(PlainResult):
-    """The limit points of one seed's parts, and what else candidates are compared to there.
+    """The values that a seed's candidates are compared to.
 
     Attributes
     ----------
-    validation, test : the two limits of generalization
+    validation, test : the two limits of generalization on each part
     log_losses : part → log-loss of the raw model and of the majority guess
     naive : personal attribute → the naive guess's error on the test part
-    people : part → how many people it has
-    margin : what the certificate adds to U on the validation part where ln(1/δ) is 1
+    people : part → number of people
+    margin : the certificate's margin above U on the validation part for ln(1/δ) = 1
     """
 
     validation: ErrorLimits
@@ -182,9 +183,9 @@ class Later:
 
     Attributes
     ----------
-    limits : the two limits of generalization there
+    limits : the two limits of generalization on these records
+    people : number of people tested on
     points : each candidate of the front with its classifier error and weighted mean adversary error
-    people : how many people it was tested on
     """
 
     limits: ErrorLimits

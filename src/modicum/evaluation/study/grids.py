@@ -1,4 +1,4 @@
-"""What a study tries: each minimizer with the paper's parameters [Staab24 Appendix F]."""
+"""The candidates that a study tries: each minimizer with the paper's parameters [Staab24 Appendix F]."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,14 +36,14 @@ GUIDED = ("ModelGuided", "Apt")
 NEURAL = ("AdversarialTraining", "MutualInformation")
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
-    # Points are the most that are tried of a path, for each of its two errors; closer ones are alike.
+    # `points` is how many steps of each of a path's two errors are tried at most; closer points are alike.
     "MergePath": {"mix": (0.5,), "risk": ("adversary",), "min_group": (1,), "points": (30,)},
     "PrivacyTree": {
         "privacy": (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
         "max_leaves": SIZES[1:],
         "min_leaf": (100,),
     },
-    # Thresholds as shares of the way from the error with all buckets (0) to the majority guess's (1).
+    # Thresholds run from the error with all buckets (0) to the majority guess's error (1).
     "Iterative": {"share": (0.0, 0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8), "buckets": (4,)},
     "FeatureSelection": {"k": (2, 4, 8, 10, 20, "all"), "score_func": ("anova",)},
     "Uniform": {"buckets": (1, 2, 3, 4, 5)},
@@ -51,17 +51,17 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "ModelGuided": {"points": (30,), "max_depth": (10,)},
     "Apt": {"target": (0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 1.0), "max_depth": (10,)},
     "AdversarialTraining": {"privacy": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9), "buckets": (5,)},
-    # The bound on the information is a sum over all attributes: most of the way is gone at small values.
+    # The bound on the information is a sum over all attributes, so small values already remove most of it.
     "MutualInformation": {"privacy": (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 0.9), "buckets": (5,)},
 }
 
-_LOW = 0.8  # down to this agreement a guided path goes in small steps
+_LOW = 0.8  # down to this agreement a guided path takes small steps
 
-Made = list[tuple[dict[str, object], Generalization]]  # each with its parameters
+Made = list[tuple[dict[str, object], Generalization]]  # parameters and generalization of each candidate
 
 
 class SharedOptions(TypedDict):
-    """The parameters that most minimizers have."""
+    """The parameters that most minimizers share."""
 
     schema: Schema
     weights: Mapping[str, float] | None
@@ -70,7 +70,7 @@ class SharedOptions(TypedDict):
 
 @dataclass(frozen=True)
 class Context:
-    """What every minimizer of a study is given."""
+    """The settings that a study passes to every minimizer."""
 
     schema: Schema
     weights: Mapping[str, float] | None
@@ -79,21 +79,21 @@ class Context:
 
     @property
     def shared_options(self) -> SharedOptions:
-        """The parameters that most minimizers have."""
+        """The parameters that most minimizers share."""
         return {"schema": self.schema, "weights": self.weights, "label_bins": self.label_bins}
 
 
 @dataclass(frozen=True)
 class Job:
-    """One fit, which may make several candidates; `make(X, y, context)` gives each with its parameters."""
+    """One fit; `make(X, y, context)` returns its candidates with their parameters."""
 
     minimizer: str
-    key: str  # names the job among those of the same seed
+    key: str  # unique among the jobs of a seed
     make: Callable[[Any, Any, Context], Made]
 
 
 def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | None) -> list[Job]:
-    """The fits of a study, in order.
+    """List the fits of a study, in order.
 
     Examples
     --------
@@ -105,12 +105,12 @@ def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | Non
     known = [*GRIDS, *(name for name, own in given.items() if own is not None)]
     if grids is not None and not isinstance(grids, Mapping):
         raise ParameterError(f"The 'grids' parameter must map minimizers to grids. Got {type(grids).__name__} instead.")
-    strange = [key for key in grids or {} if key not in known]
-    if strange:
+    unknown = [key for key in grids or {} if key not in known]
+    if unknown:
         raise ParameterError(
-            f"The 'grids' parameter names {strange[0]!r}; the minimizers are {format_names(known, limit=len(known))}."
+            f"The 'grids' parameter names {unknown[0]!r}; the minimizers are {format_names(known, limit=len(known))}."
         )
-    found: list[Job] = []
+    every: list[Job] = []
     for name, own in given.items():
         grid = (grids or {}).get(name, {})
         if not isinstance(grid, Mapping):
@@ -118,28 +118,28 @@ def jobs(minimizers: Any, grids: Mapping[str, Mapping[str, Sequence[Any]]] | Non
                 f"The grid of {name} must map parameters to values. Got {type(grid).__name__} instead."
             )
         if own is None:
-            found += _build_jobs(name, _grid(name, grid))
+            every += _build_jobs(name, _grid(name, grid))
         else:
-            found += [Job(name, key, make) for key, make in build_fits(own, grid)]
-    return found
+            every += [Job(name, key, make) for key, make in build_fits(own, grid)]
+    return every
 
 
 def _find_minimizers(minimizers: Any) -> dict[str, OwnMinimizer | None]:
-    """Name → an instance of the user's own; None for those with a grid here."""
+    """Map each minimizer's name to the user's instance, or to None for minimizers with a grid here."""
     sets = {"default": DEFAULT, "all": (*DEFAULT, *GUIDED, *NEURAL)}
     is_several = isinstance(minimizers, Iterable) and not isinstance(minimizers, str | type)
-    listed = list(minimizers) if is_several else [minimizers]
-    found: dict[str, OwnMinimizer | None] = {}
-    for given in (each for one in listed for each in (sets.get(one, (one,)) if isinstance(one, str) else (one,))):
-        name, own = _find_minimizer(given)
-        if name in found and (own, found[name]) != (None, None):
-            raise ParameterError(
-                f"Two minimizers are called {name!r}; give one with a grid of its parameters, or another class name."
-            )
-        found[name] = own
-    if not found:
+    minimizer_of: dict[str, OwnMinimizer | None] = {}
+    for one in list(minimizers) if is_several else [minimizers]:
+        for given in sets.get(one, (one,)) if isinstance(one, str) else (one,):
+            name, own = _find_minimizer(given)
+            if name in minimizer_of and (own, minimizer_of[name]) != (None, None):
+                raise ParameterError(
+                    f"Two minimizers are called {name!r}; give one with a grid of its parameters, or rename a class."
+                )
+            minimizer_of[name] = own
+    if not minimizer_of:
         raise ParameterError(f"{_MINIMIZERS} Got an empty list.")
-    return found
+    return minimizer_of
 
 
 def _find_minimizer(given: Any) -> tuple[str, OwnMinimizer | None]:
@@ -154,8 +154,8 @@ def _find_minimizer(given: Any) -> tuple[str, OwnMinimizer | None]:
 
 
 _MINIMIZERS = (
-    f"The 'minimizers' parameter must be 'default', 'all' or name some of {format_names(GRIDS, limit=9)}; in Python "
-    "it may also hold minimizers of your own."
+    f"The 'minimizers' parameter must be 'default', 'all' or some of {format_names(GRIDS, limit=9)}; in Python "
+    "it may also contain your own minimizers."
 )
 
 
@@ -164,22 +164,22 @@ def _grid(name: str, given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[A
     for key, values in given.items():
         wrong = [v for v in values if not _fits(v, GRIDS[name][key])]
         if wrong:
-            raise ParameterError(f"The grid of {name} has a value of {key!r} that makes no sense. Got {wrong[0]!r}.")
+            raise ParameterError(f"The grid of {name} has an invalid value of {key!r}. Got {wrong[0]!r}.")
     return {**GRIDS[name], **given}
 
 
 def _fits(value: Any, like: tuple[Any, ...]) -> bool:
-    """Whether a value is of the kind that the paper's grid has: a number, or a word that is in it."""
+    """Whether a value has a type that occurs in the paper's grid: a number or a word."""
     if isinstance(value, str):
         return any(isinstance(other, str) for other in like)
     return isinstance(value, Real) and not isinstance(value, bool) and not all(isinstance(o, str) for o in like)
 
 
-# Model-guided minimization where only labels are given: boosted trees on raw records are the model [Staab24 §6].
+# Model-guided minimization without a given model: boosted trees on raw records are the model [Staab24 §6]
 
 
 class StudyGuide:
-    """Boosted trees on raw records, without what the schema forbids, and minimizers that are guided by them."""
+    """Boosted trees on raw records, without forbidden attributes, to guide minimizers."""
 
     def __init__(self, X: Any, y: Any, context: Context) -> None:
         values = label_values(y, len(X))
@@ -190,16 +190,16 @@ class StudyGuide:
         self._X, self._context = X, context
 
     def __call__(self, X: Any) -> Any:
-        """The class that the trees hold most likely."""
+        """Predict the most likely class."""
         return self._trees.predict_proba(X).argmax(axis=1)
 
     @cached_property
     def is_constant(self) -> bool:
-        """Whether they know one answer alone, which guides nobody."""
+        """Whether the trees always predict the same class, which guides no minimizer."""
         return len(np.unique(self(self._X))) < 2
 
     def fit_minimizer(self, **options: Any) -> ModelGuided:
-        """A minimizer guided by them, fitted to the same records; options as for `ModelGuided`."""
+        """Fit a guided minimizer to the same records; options as for `ModelGuided`."""
         minimizer = ModelGuided(
             self,
             **options,
@@ -209,25 +209,25 @@ class StudyGuide:
             progress=False,
         )
         with warnings.catch_warnings():
-            # A constant reaches the target: the path goes on to nothing.
+            # The warning says that a constant reaches the target; here the path may end with nothing collected.
             warnings.simplefilter("ignore", UserWarning)
             return minimizer.fit(self._X)
 
 
-# What each minimizer makes of one combination of its grid's values; several candidates where one fit makes them all.
+# One function for each minimizer: the candidates of one fit
 
 
 def _merge_path(X: Any, y: Any, context: Context, points: int, mix: float, risk: str, min_group: int) -> Made:
     method = MergePath(
         mix=mix, risk=risk, min_group=min_group, random_state=context.seed, progress=False, **context.shared_options
     )
-    found, fixed = method.fit_path(X, y), {"mix": mix, "risk": risk, "min_group": min_group}
-    errors = [(point.error, point.adversary_error) for point in found]
-    return [({**fixed, "point": i}, found[i].generalization) for i in _apart(errors, points)]
+    path, fixed = method.fit_path(X, y), {"mix": mix, "risk": risk, "min_group": min_group}
+    errors = [(point.error, point.adversary_error) for point in path]
+    return [({**fixed, "point": i}, path[i].generalization) for i in _thin_path(errors, points)]
 
 
-def _apart(path: Sequence[tuple[float, float]], most: int) -> list[int]:
-    """The points of a path that differ from the one before: where detail is finest, single merges change nothing."""
+def _thin_path(path: Sequence[tuple[float, float]], most: int) -> list[int]:
+    """Choose points of a path with clearly different errors: in fine detail, single merges change almost nothing."""
     if not path:
         return []
     errors = np.array(path)
@@ -264,28 +264,28 @@ def _model_guided(X: Any, y: Any, context: Context, max_depth: int, points: int)
     guide = StudyGuide(X, y, context)
     if guide.is_constant:
         return []
-    found = guide.fit_minimizer(target_agreement=_LOW, max_depth=max_depth).path_
-    errors = [(1 - point.agreement, point.loss) for point in found]
-    return [({"max_depth": max_depth, "point": i}, found[i].generalization) for i in _apart(errors, points)]
+    path = guide.fit_minimizer(target_agreement=_LOW, max_depth=max_depth).path_
+    errors = [(1 - point.agreement, point.loss) for point in path]
+    return [({"max_depth": max_depth, "point": i}, path[i].generalization) for i in _thin_path(errors, points)]
 
 
 def _apt(X: Any, y: Any, context: Context, max_depth: int, target: Sequence[float]) -> Made:
     guide = StudyGuide(X, y, context)
     made: Made = []
     for agreement in () if guide.is_constant else target:
-        found = guide.fit_minimizer(target_agreement=agreement, search="paper", max_depth=max_depth)
-        made.append(({"max_depth": max_depth, "target": agreement}, found.generalization_))
+        fitted = guide.fit_minimizer(target_agreement=agreement, search="paper", max_depth=max_depth)
+        made.append(({"max_depth": max_depth, "target": agreement}, fitted.generalization_))
     return made
 
 
 def _neural(method: Any, X: Any, y: Any, context: Context, buckets: int, privacy: Sequence[float]) -> Made:
-    fitted = method(buckets=buckets, random_state=context.seed, progress=False, **context.shared_options)
-    found = fitted.fit_path(X, y, privacy)
-    return [({"privacy": p, "buckets": buckets}, g) for p, g in zip(privacy, found, strict=True)]
+    minimizer = method(buckets=buckets, random_state=context.seed, progress=False, **context.shared_options)
+    path = minimizer.fit_path(X, y, privacy)
+    return [({"privacy": p, "buckets": buckets}, g) for p, g in zip(privacy, path, strict=True)]
 
 
-# Minimizer → its function, and the parameters whose values are tried one by one, the outermost first; the function
-# takes all values of the others.
+# Minimizer → its function, and the parameters that need one fit per value, outermost loop first. The function takes all
+# values of the other parameters at once.
 _FITS: dict[str, tuple[Callable[..., Made], tuple[str, ...]]] = {
     "MergePath": (_merge_path, ("points", "mix", "risk", "min_group")),
     "PrivacyTree": (_privacy_tree, ("min_leaf", "privacy")),
@@ -300,13 +300,13 @@ _FITS: dict[str, tuple[Callable[..., Made], tuple[str, ...]]] = {
 
 
 def _build_jobs(name: str, grid: Mapping[str, Sequence[Any]]) -> list[Job]:
-    """A job for every combination of the values that are tried one by one."""
+    """Build one job for every combination of the parameters that need one fit per value."""
     make, one_by_one = _FITS[name]
-    together = {parameter: values for parameter, values in grid.items() if parameter not in one_by_one}
-    listed = [f"{parameter}={','.join(map(repr, values))}" for parameter, values in together.items()]
-    found = []
+    at_once = {parameter: values for parameter, values in grid.items() if parameter not in one_by_one}
+    suffixes = [f"{parameter}={','.join(map(repr, values))}" for parameter, values in at_once.items()]
+    built = []
     for values in product(*(grid[parameter] for parameter in one_by_one)):
         own = dict(zip(one_by_one, values, strict=True))
-        key = "-".join([name, *(f"{parameter}={value}" for parameter, value in own.items()), *listed])
-        found.append(Job(name, key, partial(make, **own, **together)))
-    return found
+        key = "-".join([name, *(f"{parameter}={value}" for parameter, value in own.items()), *suffixes])
+        built.append(Job(name, key, partial(make, **own, **at_once)))
+    return built

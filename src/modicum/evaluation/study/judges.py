@@ -1,8 +1,8 @@
 """The judges of a study's best candidates: boosted trees as classifier, the portfolio A1 as adversary.
 
-They learn from the training part and are scored on the validation part, on which candidates are chosen, and on the test
-part, on which the chosen one is reported. The certificate is that of the test part alone. The network's L2 is not tuned
-here, which takes most of its time; `md.evidence` and `md.attacks.suite` tune it for the one that is chosen.
+They learn from the training part. Scores on the validation part choose, and scores on the test part are reported. The
+certificate uses only the test part. The network's L2 is not tuned here, because that takes most of its time;
+`md.evidence` and `md.attacks.suite` tune it for the chosen candidate.
 """
 
 import time
@@ -28,17 +28,17 @@ from modicum.table.plain_data import PlainResult
 from modicum.table.targets import BINS
 from modicum.typing import Codes, Floats, Mask
 
-# A candidate judged by counts: quick enough for hundreds of them.
+# Judging by counts: quick enough for hundreds of candidates
 #
-# Records are reduced to distinct z with counts. The label is predicted by a few boosted trees on them, personal values
-# are guessed by counts with back-off; both learn from the training part and are scored on the validation and test part.
+# Records are reduced to distinct z with counts. A few boosted trees predict the label, and counts with back-off guess
+# personal values. Both learn from the training part and are scored on the validation and the test part.
 
-STEPS = 20  # boosted trees of the quick classifier
+STEPS = 20  # number of boosted trees in the quick classifier
 
 
 @dataclass(frozen=True)
 class PartScores:
-    """How a candidate does on one part: the classifier's error and log-loss, the adversary's error per attribute."""
+    """A candidate's scores on one part: the classifier's error and log-loss, the adversary's error per attribute."""
 
     error: float
     log_loss: float
@@ -47,15 +47,15 @@ class PartScores:
 
 @dataclass(frozen=True)
 class Screened:
-    """What counts say of a candidate.
+    """A candidate's scores by counts.
 
     Attributes
     ----------
     validation, test : scores on the two parts
     observed : attribute → U of the certificate on the validation part (`modicum.measures.certificate`)
-    smallest_group : how few people of the test part share a combination of buckets
-    groups : how many combinations the test part has
-    seconds : what judging took
+    smallest_group : the fewest people of the test part with the same buckets
+    groups : number of different combinations of buckets in the test part
+    seconds : time for judging
     """
 
     validation: PartScores
@@ -92,29 +92,29 @@ def _label_chances(inputs: Inputs, cells: Codes, data: SeedData) -> Floats:
 
 
 def _guesses(g: Generalization, codes: Codes, inputs: Inputs, cells: Codes, data: SeedData) -> dict[str, Codes]:
-    """What counts guess of each record; an attribute that its own bucket gives away needs no counting."""
+    """Guess each record's values by counts; an attribute that its own bucket reveals needs no counting."""
     train = data.parts.train
-    shown = read_off(g, codes, data)
-    hidden = [name for name in data.values if name not in shown]
+    guesses = read_off(g, codes, data)
+    hidden = [name for name in data.values if name not in guesses]
     tables = [
         count_table(cells[train], data.values[name][train], (len(inputs), data.targets[name].size)) for name in hidden
     ]
     if tables:
-        found = most_likely(inputs, tables)
-        shown |= {name: guess[cells] for name, guess in zip(hidden, found, strict=True)}
-    return {name: shown[name] for name in data.values}
+        likely = most_likely(inputs, tables)
+        guesses |= {name: guess[cells] for name, guess in zip(hidden, likely, strict=True)}
+    return {name: guesses[name] for name in data.values}
 
 
 def read_off(g: Generalization, codes: Codes, data: SeedData) -> dict[str, Codes]:
-    """Attribute → each record's value, for numbers in full detail and where every bucket holds one value only.
+    """Return each record's value of numbers in full detail and of attributes with only one value in every bucket.
 
-    A value that the training part does not have is read off as nothing (-2), which is no value.
+    A value that is not in the training part becomes -2, which equals no value.
     """
-    train, found = data.parts.train, {}
+    train, revealed = data.parts.train, {}
     for name, values in data.values.items():
         j = g.names.index(name)
         if isinstance(g.partitions[j], FullDetail):
-            found[name] = np.where(values >= 0, values, -2)  # the number itself is seen
+            revealed[name] = np.where(values >= 0, values, -2)
             continue
         if g.sizes[j] == 1:
             continue
@@ -122,8 +122,8 @@ def read_off(g: Generalization, codes: Codes, data: SeedData) -> dict[str, Codes
         value = np.full(int(own.max()) + 1, -2, dtype=np.int64)
         value[own[train]] = values[train]
         if (value[own[train]] == values[train]).all():
-            found[name] = value[own]
-    return found
+            revealed[name] = value[own]
+    return revealed
 
 
 def _scores(chances: Floats, guesses: dict[str, Codes], cells: Codes, rows: Codes, data: SeedData) -> PartScores:
@@ -142,15 +142,15 @@ L2 = 1e-4
 
 @dataclass(frozen=True)
 class Judged(PlainResult):
-    """What the judges say of a candidate.
+    """A candidate's scores by the judges.
 
     Attributes
     ----------
     validation, test : scores on the two parts
     error_interval, adversary_interval : 95% intervals of the test part's error and weighted mean adversary error
     risk_intervals : the same for each attribute's adversary error
-    certificate : what no adversary can exceed, from the test part, which chose nothing
-    seconds : what judging took
+    certificate : an upper bound for every adversary, from the test part, which is not used to choose
+    seconds : time for judging
     """
 
     validation: PartScores
@@ -188,17 +188,17 @@ def judge_generalization(g: Generalization, data: SeedData, confidence: float) -
 
 
 def _wrong_guesses(g: Generalization, data: SeedData) -> dict[str, Floats]:
-    """Attribute → whether A1 is wrong about each record of the validation part, then of the test part."""
+    """Find A1's wrong guesses about each attribute, in the validation part followed by the test part."""
     rows = np.concatenate([data.parts.validation, data.parts.test])
     whole = data.whole
-    told = read_off(g, whole.columns.codes(g), data)
-    wrong: dict[str, Mask] = {name: value[rows] != data.values[name][rows] for name, value in told.items()}
-    hidden = [name for name in whole.attributes if name not in told]
+    revealed = read_off(g, whole.columns.codes(g), data)
+    wrong: dict[str, Mask] = {name: value[rows] != data.values[name][rows] for name, value in revealed.items()}
+    hidden = [name for name in whole.attributes if name not in revealed]
     if hidden:
         breach = Breach(g, data.train, whole.frame[rows], hidden, BINS, MEMBERS, data.seed)
         (step,) = steps_of("nothing", g.names, hidden, 1, data.seed)
-        found = breach.guess_values(step, breach.learn_portfolio(step, l2={NETWORK: L2}))
-        wrong |= {name: guess.value != breach.values[name] for name, guess in found.items()}
+        guesses = breach.guess_values(step, breach.learn_portfolio(step, l2={NETWORK: L2}))
+        wrong |= {name: guess.value != breach.values[name] for name, guess in guesses.items()}
     return {name: wrong[name].astype(np.float64) for name in whole.attributes}
 
 

@@ -1,4 +1,4 @@
-"""A study's candidates from a minimizer of the user's own: a class or an instance, over a grid of its parameters."""
+"""A study's candidates from the user's own minimizer: a class or an instance, over a grid of its parameters."""
 
 import inspect
 import re
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OwnMinimizer(Protocol):
-    """An estimator in scikit-learn's way."""
+    """An estimator with scikit-learn's interface."""
 
     def fit(self, X: Any, y: Any) -> object: ...
 
@@ -32,7 +32,7 @@ class OwnMinimizer(Protocol):
 
 
 def check_minimizer(given: Any) -> OwnMinimizer:
-    """Make an instance where a class is given; refuse what is no estimator in scikit-learn's way.
+    """Return an instance, also for a class; fail if it does not have scikit-learn's interface.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def check_minimizer(given: Any) -> OwnMinimizer:
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     if any(each.default is each.empty and each.kind not in variadic for each in _parameters(given)):
         raise ParameterError(
-            f"The minimizer {name} cannot be made without arguments; give an instance, such as {name}(...)."
+            f"The minimizer {name} cannot be created without arguments; give an instance, such as {name}(...)."
         )
     return given()
 
@@ -59,11 +59,11 @@ def check_minimizer(given: Any) -> OwnMinimizer:
 def build_fits(
     minimizer: OwnMinimizer, grid: Mapping[str, Sequence[object]]
 ) -> list[tuple[str, Callable[[Any, Any, "Context"], "Made"]]]:
-    """Build a key and the function that makes the candidate for every combination of the grid's values.
+    """For every combination of the grid's values, build a key and the function that makes the candidate.
 
-    A key holds the place in the grid, the minimizer's source code and a hash of what its parameters hold, such as
-    a fitted model: what another minimizer made before is not reused. A parameter that cannot be hashed is never the
-    same twice.
+    A key contains the place in the grid, the minimizer's source code and a hash of its parameters' contents, such as
+    a fitted model, so that results of a changed minimizer are not reused. A parameter that cannot be hashed gets a new
+    key every time.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def build_fits(
 
 
 def check_grid(name: str, grid: Mapping[str, Sequence[object]], known: Collection[str]) -> None:
-    """Refuse parameters that the minimizer does not have, and those without a list of values."""
+    """Fail for parameters that the minimizer does not have, and for those without a list of values."""
     unknown = [key for key in grid if key not in known]
     if unknown:
         raise ParameterError(f"The grid of {name} has no {unknown[0]!r}; it has {format_names(known)}.")
@@ -94,7 +94,7 @@ def check_grid(name: str, grid: Mapping[str, Sequence[object]], known: Collectio
 
 
 def _fit(minimizer: OwnMinimizer, own: Mapping[str, object], X: Any, y: Any, context: "Context") -> "Made":
-    """Fit a copy with the study's schema, weights and seed, where it has parameters for them; y is a series."""
+    """Fit a copy, with the study's schema, weights and seed if it has parameters for them; y is a series."""
     of_study = {"personal": None, **context.shared_options, "random_state": context.seed, "progress": False}
     fitted = clone(minimizer).set_params(**own)
     known = fitted.get_params(deep=False)
@@ -102,19 +102,19 @@ def _fit(minimizer: OwnMinimizer, own: Mapping[str, object], X: Any, y: Any, con
     fitted.fit(
         X, pd.Series(y, index=X.index if isinstance(X, pd.DataFrame) else None, name=context.schema.label or "y")
     )
-    found = getattr(fitted, "generalization_", None)
-    if not isinstance(found, Generalization):
+    generalization = getattr(fitted, "generalization_", None)
+    if not isinstance(generalization, Generalization):
         raise ParameterError(
             f"The minimizer {type(minimizer).__name__} has no Generalization in generalization_ after fit."
         )
-    usual = {each.name: each.default for each in _parameters(type(minimizer))}
+    defaults = {each.name: each.default for each in _parameters(type(minimizer))}
     changed = {name: value for name, value in minimizer.get_params(deep=False).items() if name not in of_study}
-    changed = {name: value for name, value in changed.items() if name not in usual or value is not usual[name]}
-    return [({**_printable(changed), **_printable(own)}, found)]
+    changed = {name: value for name, value in changed.items() if name not in defaults or value is not defaults[name]}
+    return [({**_printable(changed), **_printable(own)}, generalization)]
 
 
 def _printable(parameters: Mapping[str, object]) -> dict[str, object]:
-    """Write parameters as plain values, others in words that are the same in every process."""
+    """Convert parameters to plain values, and other objects to text that is the same in every process."""
     return {name: _print(value) for name, value in parameters.items()}
 
 
@@ -132,12 +132,12 @@ def _parameters(kind: type) -> list[inspect.Parameter]:
 
 
 def _hash_content(value: object, inside: tuple[FunctionType, ...] = ()) -> str:
-    """Hash what a parameter holds: of a function, one of those it is `inside` by its name alone, what it can read."""
+    """Hash a parameter's content: for a function its code and what it reads, for one in `inside` only its name."""
     try:
         if isinstance(value, FunctionType):
             value = value.__qualname__ if value in inside else _describe_function(value, (*inside, value))
         return str(joblib.hash(value.__name__ if isinstance(value, ModuleType) else value))
-    except Exception:  # an object of the user's may fail in any way when it is taken apart
+    except Exception:  # a user's object may fail in any way
         return uuid4().hex
 
 
@@ -152,21 +152,21 @@ def _describe_function(function: FunctionType, inside: tuple[FunctionType, ...])
 
 
 def _describe_code(code: CodeType) -> tuple[list[object], set[str]]:
-    """List what code does, the same in every process, and collect the names that it uses."""
-    done: list[object] = [code.co_code, code.co_names]
+    """Describe code in a form that is the same in every process, and collect the names that it uses."""
+    parts: list[object] = [code.co_code, code.co_names]
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             nested, more = _describe_code(constant)
-            done.append(nested)
+            parts.append(nested)
             names |= more
         else:
-            done.append(sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant))
-    return done, names
+            parts.append(sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant))
+    return parts, names
 
 
 def _read_source(kind: type) -> str:
-    """Read the source code of a class; empty for what was typed at a prompt."""
+    """Read the source code of a class; empty for a class defined at a prompt."""
     try:
         return inspect.getsource(kind)
     except (OSError, TypeError):

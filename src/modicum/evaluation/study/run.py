@@ -1,4 +1,4 @@
-"""The study: every minimizer over its parameters, judged, and a front to choose from [Staab24 §8, Appendix F]."""
+"""The study: try every minimizer over its parameters and choose from the front [Staab24 §8, Appendix F]."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,52 +40,52 @@ def study(
     workers: Any = None,
     progress: bool = True,
 ) -> Study:
-    """Try every minimizer over its parameters and lay out the trade-off between utility and privacy.
+    """Try every minimizer over its parameters and map the trade-off between utility and privacy.
 
-    For every seed the records are split 60/10/30 (persons kept together). Minimizers learn on the first part. Each
-    different generalization that they make is screened by counts on the second and third. Those of the first seed that
-    are on the front on validation records are then judged by boosted trees and the adversary A1. What is chosen is
-    chosen on validation records and reported on test records; the other seeds show how much is chance.
+    For every seed the records are split 60/10/30, keeping each person's records together. Minimizers learn from the
+    first part. Each different generalization is screened by counts on the second and third part. For the first seed,
+    boosted trees and the adversary A1 then judge the front found on validation records. Choices use validation records
+    and are reported on test records; the other seeds show the variation by chance.
 
     Parameters
     ----------
     X, y : full records and the label
-        Or a table in an engine (DuckDB, Spark, …) and the name of its column; then `sample` records of it are studied.
-    personal, schema : what is personal; all attributes where neither says
-    weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
+        Or a table in an engine (DuckDB, Spark, …) and the name of its column; then the study uses `sample` records.
+    personal, schema : what is personal; all attributes if neither is given
+    weights : attribute → how much it counts in the mean; 1 by default
     minimizers : "default", "all", or a list of these, names, classes and instances
-        "default" are those that need neither a model nor PyTorch, "all" adds those that do. Your own minimizer is
-        a class or an instance in the way of scikit-learn, with `generalization_` after `fit`; see
-        `modicum.minimizers.base.Minimizer`. It is known by the name of its class. The study sets `schema` (with the
-        personal attributes), `weights`, `label_bins`, `random_state` and `progress`, where it has them.
+        "default" needs neither a model nor PyTorch; "all" adds the minimizers that do. Your own minimizer is a class or
+        an instance with scikit-learn's interface and `generalization_` after `fit`; see
+        `modicum.minimizers.base.Minimizer`. Its name is the name of its class. The study sets its parameters `schema`
+        (with the personal attributes), `weights`, `label_bins`, `random_state` and `progress`, if it has them.
     grids : minimizer → parameter → values
-        In the place of the paper's (`modicum.evaluation.study.grids.GRIDS`). Your own minimizer is tried with every
-        combination of its values, or as it is.
+        Replaces the paper's values (`modicum.evaluation.study.grids.GRIDS`). Your own minimizer is tried with every
+        combination of its values, or unchanged without a grid.
     seeds : int or list of int
-        How many splits, or which. One is enough to choose; several, with intervals, tell what is chance.
+        Number of splits, or their seeds. One is enough to choose; several show the variation by chance, with intervals.
     train_sizes : shares of the training part from which the minimizers learn [Staab24 §8.3]
     later : name → (X, y), optional
-        Other records, such as a later year's, on which the front is judged as well [Staab24 Appendix H].
+        Other records, such as a later year's, on which the front is also judged [Staab24 Appendix H].
     fronts_of : "all" or "each"
-        Whether the front that is judged is that of all minimizers together, or each minimizer's own: the latter takes
-        longer and compares the minimizers by the judges instead of by counts.
+        Judge the front of all minimizers together, or each minimizer's own front. The latter takes longer and compares
+        the minimizers by the judges instead of by counts.
     folder : path, optional
-        Where what is finished is kept. The same call goes on where a killed one stopped, and repeats nothing but what
-        a minimizer of your own did whose parameters cannot be hashed.
+        Where to store finished work. If the study is killed, the same call continues from there; it repeats only your
+        own minimizers with parameters that cannot be hashed.
     confidence : of the certificates
     label_bins : int, optional
-        Cut a numeric label into ranges, at edges learned on the training part.
+        Number of ranges for a numeric label, with edges learned from the training part.
     sample : int
-        How many records are drawn from a table in an engine: always the same ones, whatever their order there. A small
-        part of the data is enough to learn a generalization [Staab24 §8.3].
+        Number of records to draw from a table in an engine: always the same ones, whatever their order. A small part of
+        the data is enough to learn a generalization [Staab24 §8.3].
     n_jobs : int or None
-        How many pieces of work run at once: None for one, -1 for as many as there are cores; with `workers` both mean
-        as many as these take.
+        Number of pieces of work at once: None for one, -1 for the number of cores; with `workers` both mean as many as
+        the executors take.
     workers : Spark session, optional
-        Whose executors do the work instead of threads here: the records are sent to each of them once, every candidate
-        is a task of its own, and a lost executor's task is done again. The table is the same.
+        Use its executors instead of threads: each receives the records once, every candidate is a separate task, and a
+        lost executor's task is repeated. The result table is the same.
     progress : bool
-        Whether a bar is shown on a terminal. Ctrl-C ends the study early; what is done is returned and kept.
+        Show a progress bar on a terminal. Ctrl-C ends the study early; finished work is returned and stored.
 
     Examples
     --------

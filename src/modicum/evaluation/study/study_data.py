@@ -1,4 +1,4 @@
-"""The records of a study, read once and split anew for every seed."""
+"""The records of a study, read once and split for every seed."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,11 +21,11 @@ from modicum.table.splits import Split, split_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.typing import Codes, Floats
 
-LEAST = 100  # records of a validation part on which candidates can be told apart
+LEAST = 100  # validation records needed to distinguish candidates
 
 
 class StudyData:
-    """All records of a study: the frame, the label, what is personal, and every column's distinct values."""
+    """All records of a study: the frame, the label, the personal attributes, and every column's distinct values."""
 
     def __init__(
         self, X: Any, y: Any, schema: Schema, weights: Mapping[str, float] | None, label_bins: int | None
@@ -41,7 +41,7 @@ class StudyData:
         self.persons = person_codes(schema, self.frame)
         self._check_size()
         schema.check(self.frame)
-        Labels.fit(self.label, label_bins, name=self.name)  # what cannot be predicted is refused here
+        Labels.fit(self.label, label_bins, name=self.name)  # raises if the label cannot be predicted
         self.columns = DistinctColumns.of(self.frame, schema)
         empty = [name for name, size in self.columns.sizes().items() if not size]
         if empty:
@@ -52,16 +52,16 @@ class StudyData:
         if people < 10 * LEAST:
             unit = "records" if self.persons is None else "people"
             raise DataError(
-                f"A study needs at least {10 * LEAST:,} {unit}: it learns on 60% of them, chooses on 10% and reports "
+                f"A study needs at least {10 * LEAST:,} {unit}: it learns from 60% of them, chooses on 10% and tests "
                 f"on 30%. Got {people:,}."
             )
 
     def split_by_seed(self, seed: int) -> "SeedData":
-        """The records as one seed splits them."""
+        """Split the records with a seed."""
         return SeedData(self, seed, split_rows(self.label, persons=self.persons, random_state=seed))
 
     def fingerprint(self) -> str:
-        """A hash of the records, the label, the roles and all settings that a result depends on."""
+        """Hash the records, the label, the roles and all settings that affect a result."""
         label = sha256(repr(self.label.tolist()).encode()).hexdigest()
         persons = None if self.persons is None else sha256(self.persons.tobytes()).hexdigest()
         settings = [self.schema.to_dict(), self.weights, self.label_bins, self.name]
@@ -71,7 +71,7 @@ class StudyData:
 
 @dataclass(frozen=True)
 class SeedData:
-    """The records of a study with one seed's split into parts to learn from, to choose on and to report on."""
+    """The records of a study with one seed's split into training, validation and test parts."""
 
     whole: StudyData
     seed: int
@@ -84,7 +84,7 @@ class SeedData:
 
     @cached_property
     def classes(self) -> Codes:
-        """Each record's class number; -1 for one that the training part does not have."""
+        """Each record's class number; -1 for a class that is not in the training part."""
         return self.labels.encode(self.whole.label)
 
     @cached_property
@@ -93,12 +93,12 @@ class SeedData:
 
     @cached_property
     def targets(self) -> dict[str, Target]:
-        """What is guessed of each personal attribute; a number's bins are fixed on the training part."""
+        """The values to guess of each personal attribute; bins of numbers come from the training part."""
         return {name: Target.fit(self.train, self.whole.schema[name]) for name in self.whole.attributes}
 
     @cached_property
     def values(self) -> dict[str, Codes]:
-        """Each record's value of each target; -1 for one that the training part does not have."""
+        """Each record's value of each target; -1 for a value that is not in the training part."""
         return {name: target.encode(self.whole.frame) for name, target in self.targets.items()}
 
     @cached_property
@@ -107,25 +107,24 @@ class SeedData:
         return {name: int(target.counts.argmax()) for name, target in self.targets.items()}
 
     def prepare(self) -> None:
-        """Everything that several threads will ask for."""
+        """Compute everything that threads share."""
         for name in ("labels", "classes", "train", "targets", "values", "naive"):
             getattr(self, name)
 
     def sample(self, share: float) -> Codes:
-        """A random share of the training part's rows: the smaller is part of the larger. Every class stays."""
+        """Draw a random share of the training part's rows with every class; smaller samples are part of larger ones."""
         rows = np.random.default_rng([self.seed, 8]).permutation(self.parts.train)
         first = np.unique(self.classes[rows], return_index=True)[1]
-        chosen = np.union1d(rows[: max(1, round(share * len(rows)))], rows[first])
-        return np.sort(chosen)
+        return np.union1d(rows[: max(1, round(share * len(rows)))], rows[first])
 
     def raw_model(self) -> tuple[Predictions, Predictions]:
-        """Boosted trees on raw records: their predictions of the validation and the test part."""
+        """Train boosted trees on raw records, and predict the validation and the test part."""
         g = raw_generalization(self.train, self.whole.schema)
         model = model_on(g, TREES, len(self.labels), self.seed).fit(self.train, self.classes[self.parts.train])
         return self.predictions(model)
 
     def predictions(self, model: Any) -> tuple[Predictions, Predictions]:
-        """A model's predictions of the validation and the test part."""
+        """Predict the validation and the test part with a model."""
         return self._predict_parts(lambda rows: model.predict_proba(self.whole.frame[rows]))
 
     def _predict_parts(self, predict: Callable[[Codes], Floats]) -> tuple[Predictions, Predictions]:
@@ -135,23 +134,23 @@ class SeedData:
         return validation, test
 
     def majority(self) -> tuple[Predictions, Predictions]:
-        """The same for who always names the training part's shares."""
+        """Predict both parts with the class shares of the training part."""
         train, classes = self.classes[self.parts.train], len(self.labels)
         return self._predict_parts(lambda rows: repeat_shares(train, classes, len(rows)))
 
     def naive_errors(self, rows: Codes) -> dict[str, float]:
-        """Attribute → the error of always guessing the training part's most frequent value."""
+        """Return for each attribute the error of always guessing the training part's most frequent value."""
         return {name: float(np.mean(self.values[name][rows] != guess)) for name, guess in self.naive.items()}
 
     def naive_adversary(self, rows: Codes) -> float:
-        """The weighted mean of these errors."""
+        """Return the weighted mean of the naive errors."""
         return sum(self.whole.weights[name] * error for name, error in self.naive_errors(rows).items())
 
     def persons_of(self, rows: Codes) -> Codes | None:
-        """Whose each of some records is, where a column says so."""
+        """Return the persons of these records; None without a person column."""
         return None if self.whole.persons is None else self.whole.persons[rows]
 
     def people_in(self, rows: Codes) -> int:
-        """How many people some records are of; without a person column each record is a person."""
+        """Count the people in these records; without a person column each record counts as a person."""
         persons = self.persons_of(rows)
         return len(rows) if persons is None else len(np.unique(persons))

@@ -1,4 +1,4 @@
-"""What a study found: the front of its candidates, what each minimizer reaches, and the one to choose."""
+"""The result of a study: candidates, their front, what each minimizer reaches, and the choice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ from modicum.measures.front import ErrorLimits, check_target
 from modicum.measures.intervals import seeds_interval
 from modicum.measures.scores import compute_skill_kept
 
-STEPS = (0.005, 0.01, 0.02)  # above raw data's error, at which the adversary's is told
+STEPS = (0.005, 0.01, 0.02)  # amounts above raw data's error at which `reached` reports the adversary's error
 
 
 class StudySettings(TypedDict):
-    """What a study was asked; attribute → how many different `values` it has, and which have some `missing`."""
+    """The settings of a study; `values` maps attributes to their number of values, `missing` lists incomplete ones."""
 
     label: str
     personal: list[str]
@@ -39,17 +39,17 @@ class StudySettings(TypedDict):
 
 @dataclass(frozen=True)
 class Study:
-    """All candidates of a study; chosen on validation records of the first seed, reported on its test records.
+    """All candidates of a study. The first seed's validation records choose, and its test records report.
 
     Attributes
     ----------
-    candidates : every different generalization that a minimizer made, for each seed and training size
+    candidates : every different generalization from each minimizer, seed and training size
     limits : seed → the two limits of generalization
     weights : personal attribute → its share in the mean
     skipped : what could not be tried, and why
-    is_whole : whether all of it was done, or Ctrl-C ended it early
-    later : name → how the front does on other records
-    data : the records that it was made of, for more evidence about the chosen one
+    is_whole : whether the study finished; False if Ctrl-C ended it early
+    later : name → scores of the front on other records
+    data : the records of the study, for further evidence about the choice
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """The first seed: its candidates are judged and chosen from, the others show what chance does."""
+        """The first seed: its candidates are judged and chosen from; the other seeds show variation by chance."""
         return next(iter(self.limits))
 
     @property
@@ -91,11 +91,11 @@ class Study:
 
     @property
     def train_sizes(self) -> list[float]:
-        """The shares of the training part that candidates were learned from."""
+        """The shares of the training part from which candidates were learned."""
         return list(self.settings["train_sizes"])
 
     def of(self, minimizer: str | None = None, seed: int | None = None, train_size: float = 1.0) -> list[Candidate]:
-        """The candidates of a minimizer (or all), of the first seed where none is named."""
+        """Return the candidates of one minimizer or all, by default of the first seed."""
         if minimizer is not None and minimizer not in self.minimizers:
             raise ParameterError(
                 f"The study has no minimizer {minimizer!r}; it has {format_names(self.minimizers, limit=9)}."
@@ -108,22 +108,22 @@ class Study:
         ]
 
     def pareto(self, minimizer: str | None = None) -> list[Candidate]:
-        """The judged candidates that no other one beats in both errors on validation records, by classifier error."""
+        """Return the judged candidates that none beats in both errors on validation records, by classifier error."""
         judged = [c for c in self.of(minimizer) if c.judged is not None]
-        chosen = fronts.on_front([c.point("validation") for c in judged])
-        front = [c for c, is_on in zip(judged, chosen, strict=True) if is_on]
+        on_front = fronts.on_front([c.point("validation") for c in judged])
+        front = [c for c, is_on in zip(judged, on_front, strict=True) if is_on]
         return sorted(front, key=lambda c: c.point("validation"))
 
     def pareto_by_counts(
         self, minimizer: str, seed: int | None = None, train_size: float = 1.0, utility: str = "error"
     ) -> list[Candidate]:
-        """The same for a minimizer's candidates of any seed and training size, which counts alone have seen."""
-        own = self.of(minimizer, seed, train_size)
-        chosen = fronts.on_front([c.point("validation", False, utility) for c in own])
-        return [c for c, is_on in zip(own, chosen, strict=True) if is_on]
+        """Return the front of a minimizer's candidates for any seed and training size, scored by counts."""
+        candidates = self.of(minimizer, seed, train_size)
+        on_front = fronts.on_front([c.point("validation", False, utility) for c in candidates])
+        return [c for c, is_on in zip(candidates, on_front, strict=True) if is_on]
 
     def choose(self, *, keep: float | None = None, max_error: float | None = None, knee: bool = False) -> Choice:
-        """The most private candidate within a target, or the one at the front's inflection; on validation records.
+        """Choose the most private candidate within a target, or the front's inflection point, on validation records.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Study:
         max_error : float, from 0 to 1
             Or: the highest classifier error to accept.
         knee : bool
-            Or: the point of the front after which a little more utility costs much privacy [Staab24 §8.1].
+            Or: the inflection point of the front, after which more utility costs much more privacy [Staab24 §8.1].
         """
         check_target(keep, max_error, knee)
         front = self.pareto()
@@ -141,36 +141,36 @@ class Study:
             raise DataError(skipped.strip() or "No candidate has been judged yet; run the study to its end.")
         if knee:
             chosen = front[fronts.knee([c.point("validation") for c in front], self.limits[self.seed].validation)]
-            word = "the inflection point of the front" if len(front) > 1 else "the only one on the front"
-            return self._choice(chosen, word)
+            why = "the inflection point of the front" if len(front) > 1 else "the only candidate on the front"
+            return self._choice(chosen, why)
         if keep is not None:
             raw, majority = self.limits[self.seed].log_losses["validation"]
             if raw >= majority:
                 raise DataError(
                     "Even raw data predicts the validation records no better than the majority guess, so there is no "
-                    "skill to keep; choose by max_error or the knee, or give it more rows."
+                    "skill to keep; choose by max_error or knee, or provide more rows."
                 )
             within = [c for c in front if self.skill(c, "validation") >= keep]
-            why = f"the most private that keeps {keep:.0%} of the raw model's skill"
+            why = f"the most private candidate that keeps {keep:.0%} of the raw model's skill"
         else:
             within = [c for c in front if c.point("validation")[0] <= float(max_error or 0)]
-            why = f"the most private with an error of at most {max_error:g}"
+            why = f"the most private candidate with an error of at most {max_error:g}"
         if not within:
             raise DataError(self._out_of_reach(front, keep, max_error))
         return self._choice(max(within, key=lambda c: c.point("validation")[1]), why)
 
     def skill(self, candidate: Candidate, part: str = "test") -> float:
-        """The share of the raw model's log-loss gain over the majority guess that a judged candidate keeps."""
+        """Return the share of the raw model's log-loss gain over the majority guess that a judged candidate keeps."""
         if candidate.judged is None:
             raise ParameterError("Only a judged candidate's skill is known; see `study.pareto()`.")
         raw, majority = self.limits[candidate.seed].log_losses[part]
         return compute_skill_kept(candidate.scores(part).log_loss, raw, majority)
 
     def hypervolume(self, train_size: float = 1.0, utility: str = "error") -> dict[str, Volume]:
-        """Minimizer → the share of the trade-off that it reaches on test records; its front is chosen on validation.
+        """Return for each minimizer the share of the trade-off that it reaches on test records.
 
-        With `utility="log_loss"` the classifier's log-loss takes the place of its error: where one class rules, even
-        the model on raw data has hardly a lower error than the majority guess, and the error tells nothing.
+        Each front is chosen on validation records. `utility="log_loss"` uses the classifier's log-loss instead of its
+        error: if one class dominates, even the model on raw data hardly has a lower error than the majority guess.
 
         Examples
         --------
@@ -192,40 +192,40 @@ class Study:
         return {name: self._volume(name, train_size, utility) for name in self.minimizers}
 
     def reached(self) -> dict[str, dict[float, float | None]]:
-        """Minimizer → the adversary's error where the classifier's is at most 0.005, 0.01 or 0.02 above raw data's.
+        """Return for each minimizer the adversary's error at 0.005, 0.01 and 0.02 above raw data's classifier error.
 
-        The most private candidate within that error on validation records of the first seed, by counts; told is its
-        adversary's error on test records. None where no candidate is within.
+        For each step the most private candidate within that error is chosen by counts, on validation records of the
+        first seed. The value is its adversary's error on test records, or None if no candidate is within.
         """
         raw = self.limits[self.seed].validation.raw_error
-        found: dict[str, dict[float, float | None]] = {}
+        reached: dict[str, dict[float, float | None]] = {}
         for name in self.minimizers:
             pairs = [(c.point("validation", judged=False), c.point("test", judged=False)) for c in self.of(name)]
             within = {step: [p for p in pairs if p[0][0] <= raw + step] for step in STEPS}
             best = {step: max(inside, key=lambda p: p[0][1], default=None) for step, inside in within.items()}
-            found[name] = {step: None if pair is None else pair[1][1] for step, pair in best.items()}
-        return found
+            reached[name] = {step: None if pair is None else pair[1][1] for step, pair in best.items()}
+        return reached
 
     def table(self) -> pd.DataFrame:
-        """One row per candidate.
+        """Return one row per candidate.
 
-        `error` and `adversary_error` are the test part's, by the judges where `judged` says so, else by counts; those
-        that chose (`validation_…`) are beside them. `risk: NAME` is the adversary's error about one attribute.
+        `error` and `adversary_error` are measured on the test part, by the judges if `judged` is true, else by counts.
+        `validation_…` are the errors used to choose. `risk: NAME` is the adversary's error about one attribute.
         """
-        chosen = {id(c) for c in self.pareto()}
-        return pd.DataFrame([_row(c, id(c) in chosen) for c in self.candidates])
+        front = {id(c) for c in self.pareto()}
+        return pd.DataFrame([_row(c, id(c) in front) for c in self.candidates])
 
     @property
     def is_weak(self) -> bool:
-        """Whether even raw data barely predicts the label, so that the classifier's error tells little."""
+        """Whether even raw data barely predicts the label, so that the classifier's error means little."""
         raw, majority = self.limits[self.seed].log_losses["test"]
         return raw > (1 - WEAK) * majority
 
     def _volume(self, minimizer: str, train_size: float, utility: str) -> Volume:
-        found = {seed: self.pareto_by_counts(minimizer, seed, train_size, utility) for seed in self.limits}
+        by_counts = {seed: self.pareto_by_counts(minimizer, seed, train_size, utility) for seed in self.limits}
         by_seed = {
             seed: fronts.hypervolume([c.point("test", False, utility) for c in front], self._box(seed, utility))
-            for seed, front in found.items()
+            for seed, front in by_counts.items()
             if front
         }
         judged = [c.point("test", True, utility) for c in self.pareto(minimizer)]
@@ -263,7 +263,7 @@ class Study:
         return f"No candidate {wanted}; the best reachable, {best.name}, {reached} on validation records."
 
 
-def _row(c: Candidate, is_chosen: bool) -> dict[str, object]:
+def _row(c: Candidate, on_front: bool) -> dict[str, object]:
     is_judged = c.judged is not None
     validation, risk = c.point("validation", is_judged), c.scores("test", is_judged).risk
     return {
@@ -273,7 +273,7 @@ def _row(c: Candidate, is_chosen: bool) -> dict[str, object]:
         "parameters": c.told_parameters,
         "buckets": count_asked_buckets(c.generalization),
         "attributes": len(c.generalization.needed),
-        "on_front": is_chosen,
+        "on_front": on_front,
         "judged": is_judged,
         "error": c.error,
         "adversary_error": c.adversary_error,

@@ -1,7 +1,7 @@
-"""A folder in which a study keeps what is finished: one file per piece of work, each written whole or not at all.
+"""A folder in which a study keeps finished work: one file per piece, written atomically.
 
-A study that is killed leaves finished pieces behind; the same study in the same folder goes on from there. `study.json`
-says whose pieces they are: a fingerprint of the data and settings, and the version that made them.
+If a study is killed, the same study in the same folder continues from the finished pieces. `study.json` identifies the
+study by a fingerprint of its data and settings and by the version that wrote it.
 """
 
 import json
@@ -21,14 +21,14 @@ from modicum.table.plain_data import PlainResult
 
 VERSION = 1
 _HEAD = "study.json"
-FILES = (_HEAD, "table.csv", ".lock")  # of a folder, besides the pieces
+FILES = (_HEAD, "table.csv", ".lock")  # files of the folder, except the pieces
 
 Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
 class StudyHead:
-    """Which study a folder belongs to; missing fields are empty."""
+    """The study that a folder belongs to; missing fields are empty."""
 
     modicum: str = "study"
     version: int = 0
@@ -37,7 +37,7 @@ class StudyHead:
 
 
 class StudyStore:
-    """Finished pieces by name; without a folder they are kept in memory alone."""
+    """Finished pieces by name; without a folder they are kept only in memory."""
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.folder = None if folder is None else Path(folder)
@@ -45,26 +45,26 @@ class StudyStore:
 
     @contextmanager
     def open_folder(self, head: StudyHead) -> Iterator[None]:
-        """The folder made and taken; refused where it holds another study or one that still runs."""
+        """Create and lock the folder; fail if it holds another study or one that is still running."""
         if self.folder is None:
             yield
             return
         try:
             (self.folder / "pieces").mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise DataError(f"The folder {str(self.folder)!r} cannot be made: {error.strerror}.") from None
+            raise DataError(f"The folder {str(self.folder)!r} cannot be created: {error.strerror}.") from None
         with _lock_folder(self.folder):
             self._check(self.folder, head)
             for left in [*self.folder.glob(".modicum-*"), *(self.folder / "pieces").glob(".modicum-*")]:
-                left.unlink(missing_ok=True)  # half-written by a study that was killed
+                left.unlink(missing_ok=True)  # left by a study that was killed while writing
             yield
 
     def get(self, name: str, kind: type[Kind]) -> Kind | None:
-        """A finished piece, or None."""
+        """Return a finished piece, or None."""
         if name not in self._known and self.folder is not None and (path := self.folder / _file_of(name)).exists():
             self._known[name] = _read(path, kind)
         found = self._known.get(name)
-        assert found is None or isinstance(found, kind)  # a name stands for one kind of piece
+        assert found is None or isinstance(found, kind)  # each name has one kind of piece
         return found
 
     def put(self, name: str, found: PlainResult) -> None:
@@ -74,11 +74,11 @@ class StudyStore:
             self.write_json(name, found.to_dict())
 
     def write_json(self, name: str, content: Mapping[str, object]) -> None:
-        """Write plain data among the pieces, where there is a folder."""
+        """Write plain data to the pieces, if there is a folder."""
         self.write_text(_file_of(name), json.dumps(content, allow_nan=False))
 
     def write_text(self, name: str, content: str) -> None:
-        """Write a file of the folder, where there is one."""
+        """Write a file in the folder, if there is one."""
         if self.folder is not None:
             self._write(self.folder / name, content)
 
@@ -87,7 +87,7 @@ class StudyStore:
             strange = [path.name for path in folder.iterdir() if path.name not in ("pieces", ".lock")]
             if strange or any((folder / "pieces").iterdir()):
                 raise DataError(
-                    f"The folder {str(folder)!r} has files in it that are no study's; give a new or empty folder."
+                    f"The folder {str(folder)!r} contains files of something else; give a new or empty folder."
                 )
             self._write(folder / _HEAD, json.dumps(asdict(head), indent=1))
             return
@@ -108,14 +108,14 @@ class StudyStore:
                 Path(temporary).write_text(text, encoding="utf-8")
         except OSError as error:
             raise DataError(
-                f"The study's folder {str(self.folder)!r} cannot be written: {error.strerror}. What is finished is "
-                "kept; run the same study again to go on."
+                f"The study's folder {str(self.folder)!r} cannot be written: {error.strerror}. Finished work is kept; "
+                "run the same study again to continue."
             ) from None
 
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Only one study at a time works in a folder; the system lets go of the lock when the process ends."""
+    """Lock a folder for one study at a time; the system releases the lock when the process ends."""
     try:
         import fcntl
     except ImportError:  # not on Windows
@@ -129,7 +129,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise DataError(f"Another study is at work in the folder {str(folder)!r}.") from None
+            raise DataError(f"Another study is running in the folder {str(folder)!r}.") from None
         yield
 
 
@@ -148,4 +148,4 @@ def _read(path: Path, kind: type[Kind]) -> Kind:
             return _adapt(kind).validate_python(content)  # type: ignore[arg-type]  # mypy: a type is not Hashable
     except (OSError, ValueError):
         pass
-    raise DataError(f"The file {str(path)!r} of the study cannot be read; remove it to have it made anew.")
+    raise DataError(f"The file {str(path)!r} of the study cannot be read; remove it, and the study writes it again.")

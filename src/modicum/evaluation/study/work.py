@@ -1,4 +1,4 @@
-"""The work of a study in pieces, each kept when it is finished: candidates of every seed, then the judges' word."""
+"""The work of a study in pieces, each stored when it is finished: candidates of every seed, then judgements."""
 
 import json
 import math
@@ -27,14 +27,14 @@ from modicum.progress import Stop, results, track_progress
 from modicum.table.plain_data import PlainResult
 from modicum.table.values import plain
 
-# The pieces of a study's work, each by itself: what a thread here, or an executor elsewhere, is given to do.
+# The pieces of a study's work: each runs independently, in a thread here or on an executor
 
-Where = int | str  # a seed of the study's own records, or the name of other records
+Where = int | str  # a seed for the study's own records, or the name of other records
 
 
 @dataclass(frozen=True)
 class MadeCandidate:
-    """A generalization that a fit made, screened."""
+    """A generalization from a fit, with its screening."""
 
     parameters: dict[str, object]
     artifact: Mapping[str, object]
@@ -44,7 +44,7 @@ class MadeCandidate:
 
 @dataclass(frozen=True)
 class TriedFit(PlainResult):
-    """Every different generalization that a fit made, or why there is none."""
+    """All different generalizations from a fit, or the reason why there are none."""
 
     skipped: str | None
     found: list[MadeCandidate]
@@ -52,7 +52,7 @@ class TriedFit(PlainResult):
 
 @dataclass(frozen=True)
 class Fit:
-    """Every different generalization that one fit makes, screened."""
+    """Fit once, and screen all different generalizations."""
 
     result_type: ClassVar[type[PlainResult]] = TriedFit
     seed: int
@@ -62,7 +62,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class LimitsPiece:
-    """What full detail and no data at all reach."""
+    """Measure the limits: full detail and no data."""
 
     result_type: ClassVar[type[PlainResult]] = SeedLimits
     where: Where
@@ -70,7 +70,7 @@ class LimitsPiece:
 
 @dataclass(frozen=True)
 class Judging:
-    """The judges' word on one generalization."""
+    """Judge one generalization."""
 
     result_type: ClassVar[type[PlainResult]] = Judged
     where: Where
@@ -82,27 +82,27 @@ Piece = Fit | LimitsPiece | Judging
 
 
 class Bench:
-    """The records, and how each piece of work is done on them. It travels to other processes as the records alone."""
+    """The records and the functions that do each piece of work on them. Only the records are pickled."""
 
     def __init__(self, data: StudyData, later: Mapping[str, StudyData], first: int) -> None:
         self.data, self.later, self.first = data, dict(later), first
         self._split: dict[Where, SeedData] = {}
-        self._seen: dict[tuple[int, str], Screened] = {}  # what another fit made already
+        self._screened: dict[tuple[int, str], Screened] = {}  # shared between fits that make the same generalization
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bench, (self.data, self.later, self.first)
 
     def do(self, piece: Piece) -> PlainResult:
-        """What a piece of work finds."""
+        """Do a piece of work and return its result."""
         if isinstance(piece, Fit):
             return self._candidates(piece.seed, piece.size, piece.job)
         if isinstance(piece, LimitsPiece):
-            return limits(self.of(piece.where))
+            return measure_limits(self.of(piece.where))
         return judge_generalization(Generalization.from_dict(piece.artifact), self.of(piece.where), piece.confidence)
 
     def of(self, where: Where) -> SeedData:
-        """The records as a seed splits them, made once even where several threads ask."""
+        """Split the records, once for all threads."""
         with self._lock:
             if where not in self._split:
                 whole, seed = (self.later[where], self.first) if isinstance(where, str) else (self.data, where)
@@ -120,38 +120,37 @@ class Bench:
         except DataError as error:
             part = "" if size == 1 else f" from {size:g} of the training part"
             return TriedFit(f"{job.minimizer}{part} (seed {seed}): {error}", [])
-        fit = (time.perf_counter() - start) / max(1, len(made))
-        found, seen = [], set()
+        fit_seconds = (time.perf_counter() - start) / max(1, len(made))
+        candidates: dict[str, MadeCandidate] = {}
         for parameters, g in made:
             artifact = g.to_dict()
             key = digest(artifact)
-            if key not in seen:
-                seen.add(key)
-                scores = self._seen.get((seed, key)) or screen_generalization(g, data)
-                self._seen[seed, key] = scores
-                found.append(MadeCandidate(plain(parameters), artifact, fit + scores.seconds, scores))
-        return TriedFit(None, found)
+            if key not in candidates:
+                scores = self._screened.get((seed, key)) or screen_generalization(g, data)
+                self._screened[seed, key] = scores
+                candidates[key] = MadeCandidate(plain(parameters), artifact, fit_seconds + scores.seconds, scores)
+        return TriedFit(None, list(candidates.values()))
 
 
-def limits(known: SeedData) -> SeedLimits:
-    """The two limits of generalization on the validation and the test part."""
-    parts = {"validation": known.parts.validation, "test": known.parts.test}
-    models = dict(zip(parts, zip(known.raw_model(), known.majority(), strict=True), strict=True))
-    ends = {
-        part: ErrorLimits(raw.error(), majority.error(), known.naive_adversary(parts[part]))
+def measure_limits(data: SeedData) -> SeedLimits:
+    """Measure the two limits of generalization on the validation and the test part."""
+    parts = {"validation": data.parts.validation, "test": data.parts.test}
+    models = dict(zip(parts, zip(data.raw_model(), data.majority(), strict=True), strict=True))
+    limits = {
+        part: ErrorLimits(raw.error(), majority.error(), data.naive_adversary(parts[part]))
         for part, (raw, majority) in models.items()
     }
     return SeedLimits(
-        **ends,
+        **limits,
         log_losses={part: (raw.log_loss(), majority.log_loss()) for part, (raw, majority) in models.items()},
-        naive=known.naive_errors(known.parts.test),
-        people={part: known.people_in(rows) for part, rows in parts.items()},
-        margin=margin_of(len(parts["validation"]), known.persons_of(parts["validation"]), math.exp(-1)),
+        naive=data.naive_errors(data.parts.test),
+        people={part: data.people_in(rows) for part, rows in parts.items()},
+        margin=margin_of(len(parts["validation"]), data.persons_of(parts["validation"]), math.exp(-1)),
     )
 
 
 def digest(content: object) -> str:
-    """A short name for plain data."""
+    """Return a short hash of plain data."""
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -163,7 +162,7 @@ Do = Callable[[Piece], PlainResult]
 
 @dataclass(eq=False)
 class Work:
-    """The pieces of a study, what is finished of them, and the result that they make together."""
+    """The pieces of a study, their stored results, and the combined result."""
 
     data: StudyData
     store: StudyStore
@@ -181,7 +180,7 @@ class Work:
 
     @property
     def settings(self) -> StudySettings:
-        """What the study was asked, as plain data."""
+        """The settings of the study, as plain data."""
         return {
             "label": self.data.name,
             "personal": self.data.attributes,
@@ -198,8 +197,8 @@ class Work:
         }
 
     def run(self, stop: Stop, n_jobs: int | None, progress: bool, workers: Any = None) -> None:
-        """Everything that is not finished: limits and candidates of every seed, then the judges on the fronts."""
-        with hands(self.bench, n_jobs, workers) as (do, at_once):
+        """Do all unfinished work: limits and candidates of every seed, then judge the fronts."""
+        with executor_of(self.bench, n_jobs, workers) as (do, at_once):
             finish = partial(self._finish, do=do, stop=stop, at_once=at_once, progress=progress)
             finish(self._candidate_pieces(), "Trying candidates")
             if not stop.asked:
@@ -211,7 +210,7 @@ class Work:
         todo = [(name, piece) for name, piece in pieces if self.store.get(name, piece.result_type) is None]
         made = results([partial(self._run_piece, name, piece, do, stop) for name, piece in todo], at_once)
         for _ in track_progress(made, title, total=len(todo), progress=progress):
-            pass  # once stopped, the pieces that are left do nothing
+            pass  # after a stop, the remaining pieces do nothing
 
     def _run_piece(self, name: str, piece: Piece, do: Do, stop: Stop) -> None:
         if not stop.asked:
@@ -225,29 +224,29 @@ class Work:
         return pieces
 
     def _judge_pieces(self) -> Pieces:
-        """The candidates of the first seed on the front, in the judges' hands."""
+        """List the first seed's candidates on the front, for the judges."""
         first = self.seeds[0]
         own = [c for c in self._all if c.seed == first and c.train_size == 1]
         names = dict.fromkeys(c.minimizer for c in own)
-        compared = [[c for c in own if c.minimizer == name] for name in names] if self.fronts_of == "each" else [own]
-        chosen: dict[str, Piece] = {}  # two minimizers may have made the same
-        for candidates in compared:
-            front = fronts.on_front([c.point("validation", judged=False) for c in candidates])
-            for candidate, is_on in zip(candidates, front, strict=True):
+        groups = [[c for c in own if c.minimizer == name] for name in names] if self.fronts_of == "each" else [own]
+        pieces: dict[str, Piece] = {}  # two minimizers may have made the same generalization
+        for candidates in groups:
+            on_front = fronts.on_front([c.point("validation", judged=False) for c in candidates])
+            for candidate, is_on in zip(candidates, on_front, strict=True):
                 if is_on:
                     name = _judge_piece(first, candidate.artifact, self.confidence)
-                    chosen[name] = Judging(first, candidate.artifact, self.confidence)
-        return list(chosen.items())
+                    pieces[name] = Judging(first, candidate.artifact, self.confidence)
+        return list(pieces.items())
 
     def _later_pieces(self) -> Pieces:
-        """The front on other records: the same generalizations, classifier and adversary learned anew."""
+        """Judge the front on other records: the same generalizations with a new classifier and adversary."""
         pieces: Pieces = []
         front = self.result(is_whole=False).pareto()
         for name in self.later_fingerprints:
             pieces.append((f"{self._later_key(name)}-limits", LimitsPiece(name)))
             for candidate in front:
-                work = Judging(name, candidate.artifact, self.confidence)
-                pieces.append((f"{self._later_key(name)}-{digest(candidate.artifact)}", work))
+                piece = Judging(name, candidate.artifact, self.confidence)
+                pieces.append((f"{self._later_key(name)}-{digest(candidate.artifact)}", piece))
         return pieces
 
     def _later_key(self, name: str) -> str:
@@ -264,36 +263,35 @@ class Work:
 
     @property
     def _limits(self) -> dict[int, SeedLimits]:
-        """Limits of the seeds that are finished."""
-        found = {seed: self.store.get(f"{seed}-limits", SeedLimits) for seed in self.seeds}
-        return {seed: limits for seed, limits in found.items() if limits is not None}
+        """The limits of the finished seeds."""
+        stored = {seed: self.store.get(f"{seed}-limits", SeedLimits) for seed in self.seeds}
+        return {seed: limits for seed, limits in stored.items() if limits is not None}
 
     @property
     def _tried(self) -> list[tuple[Fit, TriedFit]]:
-        """Finished fits, in the order of the plan."""
-        found = [(fit, self.store.get(_fit_piece(fit), TriedFit)) for fit in self.fits]
-        return [(fit, tried) for fit, tried in found if tried is not None]
+        """The finished fits, in the order of the plan."""
+        stored = [(fit, self.store.get(_fit_piece(fit), TriedFit)) for fit in self.fits]
+        return [(fit, tried) for fit, tried in stored if tried is not None]
 
     @cached_property
     def _all(self) -> list[Candidate]:
-        """All finished candidates of the plan, in its order, without the judges' word."""
+        """All finished candidates in the order of the plan, without judgements."""
         return self._assemble_candidates(judged=set())
 
     def _assemble_candidates(self, judged: set[str]) -> list[Candidate]:
-        """The same with the judges' word on some of them, by the names of their pieces."""
+        """Assemble all finished candidates; `judged` names the pieces whose judgements to include."""
         tried, limits = self._tried, self._limits
-        many = max(1, sum(len(each.found) for _, each in tried))
-        found, seen = [], set()
+        count = max(1, sum(len(each.found) for _, each in tried))
+        candidates: dict[tuple[object, ...], Candidate] = {}
         for fit, each in tried:
             for made in each.found if fit.seed in limits else []:
                 key = (fit.seed, fit.size, fit.job.minimizer, digest(made.artifact))
-                if key not in seen:  # another fit of the same minimizer may have made the same
-                    seen.add(key)
-                    found.append(self._candidate(fit, made, limits[fit.seed].margin, many, judged))
-        return found
+                if key not in candidates:  # another fit of the same minimizer may have made the same generalization
+                    candidates[key] = self._build_candidate(fit, made, limits[fit.seed].margin, count, judged)
+        return list(candidates.values())
 
-    def _candidate(self, fit: Fit, made: MadeCandidate, margin: float, many: int, judged: set[str]) -> Candidate:
-        delta = (1 - self.confidence) / (len(self.data.attributes) * many)
+    def _build_candidate(self, fit: Fit, made: MadeCandidate, margin: float, count: int, judged: set[str]) -> Candidate:
+        delta = (1 - self.confidence) / (len(self.data.attributes) * count)
         wider = margin * math.sqrt(math.log(1 / delta))
         bounds = {name: min(1.0, u + wider) for name, u in made.screened.observed.items()}
         piece = _judge_piece(fit.seed, made.artifact, self.confidence)
@@ -312,11 +310,11 @@ class Work:
         )
 
     def result(self, is_whole: bool) -> Study:
-        """The study as far as it is finished."""
+        """Combine the finished work into a study."""
         limits = self._limits
         if not limits:
             raise ModicumError("The study was stopped before anything was finished.")
-        found = Study(
+        study = Study(
             candidates=self._assemble_candidates({name for name, _ in self._judge_pieces()}),
             limits=limits,
             weights=self.data.weights,
@@ -325,13 +323,13 @@ class Work:
             is_whole=is_whole,
             data=self.data,
         )
-        on_later = {name: self._on_later(name, found.pareto()) for name in self.later_fingerprints}
-        return replace(found, later={name: later for name, later in on_later.items() if later is not None})
+        on_later = {name: self._on_later(name, study.pareto()) for name in self.later_fingerprints}
+        return replace(study, later={name: later for name, later in on_later.items() if later is not None})
 
 
 @contextmanager
-def hands(bench: Bench, n_jobs: int | None, workers: Any) -> Iterator[tuple[Do, int | None]]:
-    """Who does the pieces, and how many at once: threads of this process, or a Spark session's executors."""
+def executor_of(bench: Bench, n_jobs: int | None, workers: Any) -> Iterator[tuple[Do, int | None]]:
+    """Yield the function that does a piece, here or on Spark's executors, and how many pieces run at once."""
     if workers is None:
         yield bench.do, n_jobs
         return
