@@ -7,6 +7,8 @@ from scipy.sparse import csr_array
 
 import modicum as md
 from modicum.attacks import Reconstruction
+from modicum.errors import DataError
+from modicum.learners.asking import AskedModel
 from modicum.learners.backoff import Backoff
 from modicum.learners.boosting import BoostedTrees
 from modicum.learners.inputs import Frequent, Inputs, count_table
@@ -137,3 +139,16 @@ def test_where_nothing_can_be_learned_the_naive_guess_is_not_beaten_downwards():
         behind.append(result.error - result.naive)
     assert np.mean(behind) <= 0.02
     assert result.by_attribute["coin"].method in {*MEMBERS, NAIVE, "all together"}
+
+
+@pytest.mark.parametrize("kind", [list, pd.Series, lambda texts: pd.DataFrame({"note": texts})])
+def test_an_error_of_a_model_never_shows_a_text_of_the_records(kind):
+    class Failing:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            raise ValueError("cannot read 'Ada Lovelace' of 'note'")
+
+    with pytest.raises(DataError, match="The model failed on the records: ValueError: cannot read … of ") as caught:
+        AskedModel(Failing()).chances(kind(["Ada Lovelace", "Alan Turing"]))
+    assert "Ada" not in str(caught.value)

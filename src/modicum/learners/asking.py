@@ -48,8 +48,7 @@ class Model:
         except DataError:
             raise
         except Exception as error:
-            names = list(getattr(X, "columns", ()))
-            raise DataError(f"The model failed on the unchanged records: {safe_message(error, names)}") from error
+            raise DataError(f"The model failed on the unchanged records: {safe_message(error, X)}") from error
 
     def ask(self, X: Any) -> Predictions:
         """Return the predictions; errors of the model pass through."""
@@ -107,7 +106,7 @@ def ask_in_stead(
         causes = [name for name in columns if _fails(model, with_columns([name]))]
         raise DataError(
             f"The model failed on representative values of {format_names(causes or columns)}: "
-            f"{safe_message(error, columns)}"
+            f"{safe_message(error, names=columns)}"
         ) from error
 
 
@@ -119,10 +118,13 @@ def _fails(model: Model, X: Any) -> bool:
     return False
 
 
-def safe_message(error: Exception, X: Any) -> str:
-    """Return a model's error without quoted texts and numbers, which may be personal data; column names stay."""
-    names = {str(name) for name in getattr(X, "columns", X if isinstance(X, list | tuple) else ())}
-    text = _SHOWN.sub(lambda match: match[0] if match[0].strip("'\"") in names else "…", " ".join(str(error).split()))
+def safe_message(error: Exception, X: Any = None, *, names: Sequence[str] | None = None) -> str:
+    """Return a model's error without quoted texts and numbers, which may be personal data.
+
+    Column names stay: those of the frame X, or `names`.
+    """
+    public = {str(name) for name in (getattr(X, "columns", ()) if names is None else names)}
+    text = _SHOWN.sub(lambda match: match[0] if match[0].strip("'\"") in public else "…", " ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__
 
 
