@@ -342,7 +342,7 @@ def test_a_command_that_is_terminated_leaves_nothing_behind(tmp_path):
     code = (
         "import os, signal, sys\n"
         "import modicum.anonymizers.out_of_core.engine_release as module\n"
-        "module._losses = lambda *given: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "module._measure_losses = lambda *given: os.kill(os.getpid(), signal.SIGTERM)\n"
         "from modicum.cli.main import run\n"
         "sys.argv = ['modicum', 'anonymize', 'in.parquet', '-o', 'out.parquet', '--k', '5', '--engine', 'duckdb',\n"
         "    '--method', 'mondrian', '--quasi-identifiers', 'age']\n"
