@@ -184,9 +184,8 @@ def ends_at(table: EngineTable, attribute: Attribute) -> Floats:
     lazy = table.lazy.select(number_key(table, attribute).alias("modicum_value"))
     if attribute.kind != "date":
         lazy = lazy.filter(own.abs() < float("inf"))
-    found = collect_arrow(lazy.select(own.min().alias("modicum_low"), own.max().alias("modicum_high")))
-    ends = [numbers(found[name], attribute) for name in ("modicum_low", "modicum_high")]
-    return np.concatenate(ends)
+    ends = collect_arrow(lazy.select(own.min().alias("modicum_low"), own.max().alias("modicum_high")))
+    return np.concatenate([numbers(ends[name], attribute) for name in ("modicum_low", "modicum_high")])
 
 
 def _key(j: int) -> str:
@@ -278,5 +277,5 @@ def _persons(seen: Seen, j: int, records: Codes, person: str | None, persons: in
         return records
     if isinstance(partition, Dropped):
         return np.array([persons])
-    found = collect_arrow(groups_at(seen.lazy, [_key(j)], person).select(_key(j), SIZE))
-    return _scatter_counts(found[_key(j)].to_numpy(), found[SIZE].to_numpy(), len(records))
+    sizes = collect_arrow(groups_at(seen.lazy, [_key(j)], person).select(_key(j), SIZE))
+    return _scatter_counts(sizes[_key(j)].to_numpy(), sizes[SIZE].to_numpy(), len(records))

@@ -78,23 +78,23 @@ def labels_at(table: EngineTable, name: str, bins: int | None = None) -> Labels:
     most = MAX_CATEGORIES_OF_LABEL + 2  # missing may occur twice, as null and as NaN
     lazy, _ = table.select_keys([name])
     key = lazy.collect_schema().names()[0]
-    found = collect_arrow(lazy.group_by(key).agg(nw.len().alias(COUNT)).head(most + 1))
-    if len(found) > most:
+    groups = collect_arrow(lazy.group_by(key).agg(nw.len().alias(COUNT)).head(most + 1))
+    if len(groups) > most:
         _refuse(table, name)
-    values = np.asarray(found[key].to_native().to_pandas())
-    counts = found[COUNT].to_numpy()
+    values = np.asarray(groups[key].to_native().to_pandas())
+    counts = groups[COUNT].to_numpy()
     check_labels(values, int(counts[pd.isna(values)].sum()), repr(name))
     return Labels.fit(values, bins, counts, name)
 
 
 def _ranges(table: EngineTable, name: str, bins: int) -> Labels:
     attribute = Attribute(name=name, kind="number")
-    found = select_numbers(survey_columns(table, [attribute]))[name]
-    check_labels(found.distinct, found.missing, repr(name))
-    if found.complete:
-        return Labels.of(found.distinct, found.counts, bins, name)
+    survey = select_numbers(survey_columns(table, [attribute]))[name]
+    check_labels(survey.distinct, survey.missing, repr(name))
+    if survey.complete:
+        return Labels.of(survey.distinct, survey.counts, bins, name)
     ranks = label_ranks(float(table.rows()), bins).astype(np.int64)
-    known = narrow_gaps(table, {name: attribute}, {name: found}, {name: AtRanks(tuple(ranks.tolist()))})[name]
+    known = narrow_gaps(table, {name: attribute}, {name: survey}, {name: AtRanks(tuple(ranks.tolist()))})[name]
     return Labels.of(known.distinct, known.abridged, bins, name)
 
 
@@ -107,9 +107,9 @@ def _refuse(table: EngineTable, name: str) -> None:
         "different": column.n_unique(),
         "largest": column.abs().max() if dtype.is_float() else nw.len(),
     }
-    found = collect_arrow(lazy.select(**aggregates))
-    check_labels(found["largest"].to_numpy(), int(found["absent"][0]), repr(name))
-    check_classes(int(found["different"][0]), dtype.is_numeric(), name)
+    results = collect_arrow(lazy.select(**aggregates))
+    check_labels(results["largest"].to_numpy(), int(results["absent"][0]), repr(name))
+    check_classes(int(results["different"][0]), dtype.is_numeric(), name)
 
 
 # Kinds of columns
@@ -196,16 +196,16 @@ def coder_at(table: EngineTable, schema: Schema) -> Coder:
         raise _no_rows()
     check_columns(schema, table.columns)
     read = [attribute for attribute in schema if attribute.name in table.columns and _is_read(attribute, table)]
-    found = _survey_attributes(table, read)
-    if not (any(_has_rows(each) for each in found.values()) or table.rows()):
+    surveys = _survey_attributes(table, read)
+    if not (any(_has_rows(each) for each in surveys.values()) or table.rows()):
         raise _no_rows()
     for attribute in read:
-        _check(table, attribute, found[attribute.name])
+        _check(table, attribute, surveys[attribute.name])
     chosen = [schema[name] for name in schema.features]
     known = _narrow_open_columns(
-        table, [(each, EqualCounts(MAX_CODES)) for each in chosen if not each.is_category], found
+        table, [(each, EqualCounts(MAX_CODES)) for each in chosen if not each.is_category], surveys
     )
-    return Coder(schema, tuple(_coding(table, each, found[each.name], known) for each in chosen))
+    return Coder(schema, tuple(_coding(table, each, surveys[each.name], known) for each in chosen))
 
 
 def numbers_at(
@@ -233,11 +233,11 @@ def numbers_at(
     """
     table.check(list(groupings))
     schema = schema_at(table, list(groupings)) if schema is None else schema
-    found = select_numbers(_survey_attributes(table, [schema[name] for name in groupings]))
+    surveys = select_numbers(_survey_attributes(table, [schema[name] for name in groupings]))
     for name in groupings:
-        _check_numbers(schema[name], found[name], no_value)
-    known = _narrow_open_columns(table, [(schema[name], grouping) for name, grouping in groupings.items()], found)
-    return {name: _number_coding(schema[name], grouping, found[name], known) for name, grouping in groupings.items()}
+        _check_numbers(schema[name], surveys[name], no_value)
+    known = _narrow_open_columns(table, [(schema[name], grouping) for name, grouping in groupings.items()], surveys)
+    return {name: _number_coding(schema[name], grouping, surveys[name], known) for name, grouping in groupings.items()}
 
 
 def target_at(
@@ -260,15 +260,15 @@ def target_at(
     10
     """
     table.check([attribute.name])
-    found = _survey_attributes(table, [attribute], words=_EVERYTHING)
-    known = found[attribute.name]
+    surveys = _survey_attributes(table, [attribute], words=_EVERYTHING)
+    known = surveys[attribute.name]
     if isinstance(known, Words):
         counts = np.array(list(known.counts.values()), dtype=np.int64)
         return Target(build_named_coding(attribute, list(known.counts), counts, known.missing, named), may_miss)
     _check_numbers(attribute, known, nothing_to_guess)
     grouping = EqualCounts(bins)
     return Target(
-        _number_coding(attribute, grouping, known, _narrow_open_columns(table, [(attribute, grouping)], found)),
+        _number_coding(attribute, grouping, known, _narrow_open_columns(table, [(attribute, grouping)], surveys)),
         may_miss,
     )
 
@@ -283,10 +283,10 @@ def _survey_attributes(
 
 
 def _narrow_open_columns(
-    table: EngineTable, groupings: Sequence[tuple[Attribute, Grouping]], found: Mapping[str, Words | Numbers]
+    table: EngineTable, groupings: Sequence[tuple[Attribute, Grouping]], surveys: Mapping[str, Words | Numbers]
 ) -> dict[str, Known]:
     """Count further for the numbers that were not counted value by value; `number_coding` refuses infinity later."""
-    counted = select_numbers(found)
+    counted = select_numbers(surveys)
     open_ = [
         (attribute, grouping)
         for attribute, grouping in groupings
@@ -344,15 +344,15 @@ def _check_numbers(attribute: Attribute, known: Numbers, absent: Any) -> None:
 
 
 def _coding(
-    table: EngineTable, attribute: Attribute, found: Words | Numbers, known: Mapping[str, Known]
+    table: EngineTable, attribute: Attribute, survey: Words | Numbers, known: Mapping[str, Known]
 ) -> CategoryCoding | NumberCoding:
-    if isinstance(found, Numbers):
-        _check_numbers(attribute, found, no_value)
-        return _number_coding(attribute, EqualCounts(MAX_CODES), found, known)
-    if found.overfull:
-        raise too_many_words(table, attribute, found)
-    counts = np.array(list(found.counts.values()), dtype=np.int64)
-    return category_coding(attribute, list(found.counts), counts, found.missing)
+    if isinstance(survey, Numbers):
+        _check_numbers(attribute, survey, no_value)
+        return _number_coding(attribute, EqualCounts(MAX_CODES), survey, known)
+    if survey.overfull:
+        raise too_many_words(table, attribute, survey)
+    counts = np.array(list(survey.counts.values()), dtype=np.int64)
+    return category_coding(attribute, list(survey.counts), counts, survey.missing)
 
 
 def too_many_words(table: EngineTable, attribute: Attribute, found: Words) -> DataError:
@@ -361,9 +361,9 @@ def too_many_words(table: EngineTable, attribute: Attribute, found: Words) -> Da
 
 
 def _number_coding(
-    attribute: Attribute, grouping: Grouping, found: Numbers, known: Mapping[str, Known]
+    attribute: Attribute, grouping: Grouping, survey: Numbers, known: Mapping[str, Known]
 ) -> NumberCoding:
     if attribute.name not in known:
-        return number_coding(attribute, found.distinct, found.counts, found.missing, grouping.starts)
+        return number_coding(attribute, survey.distinct, survey.counts, survey.missing, grouping.starts)
     exact = known[attribute.name]
-    return number_coding(attribute, exact.distinct, exact.abridged, found.missing, partial(rises, grouping))
+    return number_coding(attribute, exact.distinct, exact.abridged, survey.missing, partial(rises, grouping))

@@ -141,20 +141,20 @@ def records_of(lazy: nw.LazyFrame[Any], person: str) -> tuple[Ints, Ints]:
     """Numbers of records per person, and how many people have each; a record without an ID counts as one person."""
     named = lazy.filter(~nw.col(person).is_null())
     sizes, often = sizes_at(named, [person])
-    nobody = int(collect_arrow(lazy.select(nw.col(person).is_null().cast(nw.Int64).sum().alias(COUNT)))[COUNT][0] or 0)
-    return (np.append(sizes, 1), np.append(often, nobody)) if nobody else (sizes, often)
+    no_id = int(collect_arrow(lazy.select(nw.col(person).is_null().cast(nw.Int64).sum().alias(COUNT)))[COUNT][0] or 0)
+    return (np.append(sizes, 1), np.append(often, no_id)) if no_id else (sizes, often)
 
 
 def count_combinations(lazy: nw.LazyFrame[Any], keys: Sequence[str], what: str) -> tuple[nw.DataFrame[Any], Ints]:
     """Each combination of the keys with its number of records; raise a `DataError` if there are too many."""
     groups = lazy.group_by(list(keys)).agg(nw.len().alias(COUNT))
-    found = collect_arrow(groups.head(MOST_DISTINCT + 1))
-    if len(found) > MOST_DISTINCT:
+    combinations = collect_arrow(groups.head(MOST_DISTINCT + 1))
+    if len(combinations) > MOST_DISTINCT:
         raise DataError(
             f"There are more than {MOST_DISTINCT:,} different combinations of {what}, too many to count one by one; "
             "use a sample of the table or fewer attributes."
         )
-    return found.select(*keys), found[COUNT].to_numpy().astype(np.int64)
+    return combinations.select(*keys), combinations[COUNT].to_numpy().astype(np.int64)
 
 
 # Value counts of a column, as a small summary
@@ -378,11 +378,10 @@ def survey_columns(
         return {}
     limits = tuple(words if attribute.is_category else limit for attribute in attributes)
     work = Survey(tuple(attributes), limits, within or {})
-    found = dict(zip(work.columns, table.digest(work), strict=True))
-    for known in found.values():
-        if isinstance(known, Numbers):
-            known.settle()
-    return found
+    summaries: dict[str, Words | Numbers] = dict(zip(work.columns, table.digest(work), strict=True))
+    for summary in select_numbers(summaries).values():
+        summary.settle()
+    return summaries
 
 
 def select_numbers(found: Mapping[str, Words | Numbers]) -> dict[str, Numbers]:

@@ -75,8 +75,8 @@ def complaint(engine: str, error: Exception) -> ModicumError:
 
 
 def _lacking(engine: str, message: str) -> DataError:
-    found = _LACKS.search(message)
-    name = next((group for group in found.groups() if group), "") if found else ""
+    match = _LACKS.search(message)
+    name = next((group for group in match.groups() if group), "") if match else ""
     function = f"the function {name!r}" if name else "a function"
     return DataError(
         f"The engine {engine!r} lacks {function} that this needs; DuckDB, Spark, polars and Ibis over DuckDB have it."

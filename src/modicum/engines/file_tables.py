@@ -99,14 +99,14 @@ def listing(path: str | os.PathLike[str]) -> Listing:
     if not glob.has_magic(name):
         raise DataError(f"The file {name!r} does not exist.")
     matches = glob.glob(name, recursive=True)
-    found = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
-    return _list_files(name, _find_root(name), found, f"The pattern {name!r} matches")
+    files = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
+    return _list_files(name, _find_root(name), files, f"The pattern {name!r} matches")
 
 
 def _walk(folder: str) -> Iterator[str]:
-    for where, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if not each.startswith((".", "_"))]
-        yield from (os.path.join(where, each) for each in files if not each.startswith((".", "_")))
+        yield from (os.path.join(parent, each) for each in files if not each.startswith((".", "_")))
 
 
 def _list_files(path: str, root: str, files: Iterable[str], finds: str) -> Listing:
@@ -284,17 +284,16 @@ def _decode_folder_column(found: Listing, name: str, column: Any) -> Any:
     if found.whole(name):
         return column.cast("long")
     functions = require("pyspark.sql.functions", "spark")
-    read = {written: _unescape(written) for written in found.written[name]}
+    read = {
+        written: re.sub("%([0-9A-Fa-f]{2})", lambda code: chr(int(code.group(1), 16)), written)
+        for written in found.written[name]
+    }
     if len(set(read.values())) < len(read):
         raise DataError(f"The names of the folders in {found.path!r} write a value of {name!r} in two ways.")
     for written, as_read in read.items():
         if value_of(written) not in (None, as_read):
             column = functions.when(column == as_read, functions.lit(value_of(written))).otherwise(column)
     return column
-
-
-def _unescape(written: str) -> str:
-    return re.sub("%([0-9A-Fa-f]{2})", lambda code: chr(int(code.group(1), 16)), written)
 
 
 def _as_pattern(path: str) -> str:
@@ -402,11 +401,7 @@ def _parquet(
         relation = scan_parquet(connection, found.files, hive_partitioning=bool(found.said))
     as_read = {unquote(name): name for name in relation.columns[-len(found.said) :]} if found.said else {}
     parts = [quote_name(name) for name in columns]
-    parts += [
-        f"{_cast_folder_column(found, name, quote_name(as_read[name]))} AS {quote_name(name)}" for name in found.said
-    ]
+    for name in found.said:
+        column = quote_name(as_read[name])
+        parts.append(f"{f'CAST({column} AS BIGINT)' if found.whole(name) else column} AS {quote_name(name)}")
     return relation.project(", ".join(parts))
-
-
-def _cast_folder_column(found: Listing, name: str, column: str) -> str:
-    return f"CAST({column} AS BIGINT)" if found.whole(name) else column

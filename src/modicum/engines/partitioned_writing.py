@@ -207,10 +207,10 @@ def is_folder(name: str, engine: str, parted: bool) -> bool:
     """
     if engine == "spark" or parted:
         if name.lower().removesuffix(".gz").endswith(CSV):
-            what = "The engine 'spark' writes" if engine == "spark" else "Partitions are"
+            what = "The engine 'spark' writes" if engine == "spark" else "Partitions are written as"
             raise ParameterError(f"{what} folders of Parquet files, not CSV. Got {name!r} instead.")
         return True
-    return os.path.splitext(name)[1] == "" or not file_format(name)
+    return os.path.splitext(name)[1] == "" or not file_format(name)  # raises for unknown endings
 
 
 def check_output(name: str) -> None:
@@ -296,28 +296,22 @@ def check_place(table: EngineTable, path: str | os.PathLike[str], partition_by: 
     """Raise, before any work, if the result cannot be written to this path."""
     name = os.fspath(path)
     table.check(partition_by)
-    if is_csv(name) and (isinstance(table, SparkTable) or partition_by):
-        what = "The engine 'spark' writes" if isinstance(table, SparkTable) else "Partitions are written as"
-        raise ParameterError(f"{what} folders of Parquet files, not CSV. Got {name!r} instead.")
+    to_folder = is_folder(name, table.engine, bool(partition_by))
     if not _is_here(table, name):
         return
-    if _is_one_file(table, name, partition_by):
+    if to_folder:
+        check_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
+    else:
         parent = Path(os.path.realpath(name)).parent
         if os.path.isdir(name) or not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-            raise DataError(f"The file {name!r} cannot be written there.")
-    else:
-        check_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
+            raise DataError(
+                f"The file {name!r} cannot be written: its folder is missing or read-only, or it is a folder."
+            )
 
 
 def is_csv(name: str) -> bool:
     """Whether a result of this name is a CSV file."""
     return os.path.splitext(name.removesuffix(".gz"))[1] in (".csv", ".tsv", ".txt", ".data")
-
-
-def _is_one_file(table: EngineTable, name: str, partition_by: Sequence[str]) -> bool:
-    if isinstance(table, SparkTable) or partition_by or not os.path.splitext(name)[1]:
-        return False
-    return bool(file_format(name))
 
 
 def _is_here(table: EngineTable, name: str) -> bool:
@@ -379,9 +373,9 @@ def put_release(
         write(result, name, partition_by)
         return
     folder = beside_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
-    with replacing(name) if _is_one_file(table, name, partition_by) else folder as beside:
-        write(result, beside, partition_by)
-        with reopen_table(table, beside, schema) as written:
+    with folder if is_folder(name, table.engine, bool(partition_by)) else replacing(name) as temporary:
+        write(result, temporary, partition_by)
+        with reopen_table(table, temporary, schema) as written:
             check(written)
 
 

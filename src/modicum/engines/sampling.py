@@ -135,8 +135,8 @@ def draw_from(table: EngineTable, sample: int, seed: int = 0) -> tuple[Any, Any]
     """
     counting, counts = _first_bits(table, seed)
     ranks = Ranks.of(int(counts.sum()), sample)
-    found = _at_ranks(table, counting, counts, np.concatenate([ranks.learning, ranks.other]))
-    return found.slice(0, len(ranks.learning)), found.slice(len(ranks.learning))
+    drawn = _at_ranks(table, counting, counts, np.concatenate([ranks.learning, ranks.other]))
+    return drawn.slice(0, len(ranks.learning)), drawn.slice(len(ranks.learning))
 
 
 def draw_records(table: EngineTable, columns: Sequence[str], sample: int = SAMPLE, seed: int = 0) -> nw.DataFrame[Any]:
@@ -292,8 +292,8 @@ def in_memory(
         return X, y
     table = table_at(X)
     person = [g.schema.person] if g.schema.person is not None and g.schema.person in table.types else []
-    found = _draw_labelled(table, [*g.schema.features, *person, *beside], y, sample, random_state)
-    return found.drop(y), found[y].to_native().to_pandas().rename(y)
+    drawn = _draw_labelled(table, [*g.schema.features, *person, *beside], y, sample, random_state)
+    return drawn.drop(y), drawn[y].to_native().to_pandas().rename(y)
 
 
 def sample_if_table(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple[Any, Any]:
@@ -311,8 +311,8 @@ def sample_if_table(X: Any, y: Any, schema: Schema | None, sample: int) -> tuple
         return X, y
     table = table_at(X)
     columns = table.columns if schema is None else [name for name in schema.names if name in table.types]
-    found = _draw_labelled(table, columns, y, sample).to_pandas()
-    return found.drop(columns=y), found[y]
+    drawn = _draw_labelled(table, columns, y, sample).to_pandas()
+    return drawn.drop(columns=y), drawn[y]
 
 
 def _draw_labelled(table: EngineTable, columns: Sequence[str], y: Any, sample: int, seed: int = 0) -> nw.DataFrame[Any]:

@@ -212,8 +212,8 @@ def _find_non_ascii(table: EngineTable, names: Sequence[str]) -> list[str]:
         table.col(name).str.contains(_BEYOND_ASCII).cast(nw.Int64).max().alias(f"c{i}") for i, name in enumerate(names)
     ]
     with asking(table.engine):
-        found = collect_arrow(table.lazy.select(*tests))
-    return [name for i, name in enumerate(names) if found[f"c{i}"][0]]
+        has_non_ascii = collect_arrow(table.lazy.select(*tests))
+    return [name for i, name in enumerate(names) if has_non_ascii[f"c{i}"][0]]
 
 
 def _replace_other_forms(table: EngineTable, name: str, odd: list[str]) -> nw.Expr:

@@ -283,7 +283,7 @@ def group_numbers(
     weights: Weights | None,
     starts_of: Callable[[Floats, Weights], Mask],
 ) -> NumberCoding:
-    """A number coded by groups of neighbours; `starts_of(distinct, counts)` says where a group begins."""
+    """Code a number by groups of neighbouring values; `starts_of(distinct, counts)` marks where a group begins."""
     present = ~np.isnan(values)
     distinct, inverse = np.unique(values[present] + 0.0, return_inverse=True)  # -0.0 is 0.0
     counts = _counts(inverse, len(distinct), None if weights is None else weights[present])
@@ -298,10 +298,10 @@ def number_coding(
     missing: int,
     starts_of: Callable[[Floats, Weights], Mask],
 ) -> NumberCoding:
-    """A number coded by groups of neighbours, from its distinct values in order and how many records have each.
+    """Code a number by groups of neighbouring values, given its distinct values in order and their counts.
 
-    Only some values matter: those at both ends of a group, and each group's median with its neighbours. The records of
-    others may be counted with the value before them.
+    Only some values matter: those at both ends of a group, each group's median and its neighbours. The records of other
+    values may be counted with the next lower value.
     """
     if np.isinf(distinct[[0, -1]]).any():
         raise DataError(f"The column {attribute.name!r} contains infinity; replace it by a number or by missing.")
@@ -403,8 +403,6 @@ def values_in_order(attribute: Attribute, words: Sequence[str]) -> list[str]:
 
 
 def _counts(codes: npt.NDArray[np.int64], size: int, weights: Weights | None) -> Weights:
-    if weights is None:
-        return np.bincount(codes, minlength=size).astype(np.int64)
     # Sums of whole numbers below 2**53 are exact in float64.
     return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
 
@@ -484,5 +482,5 @@ def sizes_of(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
     key, size = _keys(columns, len(columns[0]), ordered=False)
     if size > _MOST_PLACES * len(key):
         return np.unique(key, return_counts=True)[1]
-    found = np.bincount(key)
-    return found[found > 0]
+    sizes = np.bincount(key)
+    return sizes[sizes > 0]

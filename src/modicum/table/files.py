@@ -95,8 +95,8 @@ def convert_text_columns(relation: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBP
     if not texts:
         return relation
     tests = (f"bool_and({_is_truth(name)}), bool_and({_is_moment(name)})" for name in texts)
-    found = iter(relation.aggregate(", ".join(tests)).fetchall()[0])
-    kinds = {name: (next(found), next(found)) for name in texts}
+    results = iter(relation.aggregate(", ".join(tests)).fetchall()[0])
+    kinds = {name: (next(results), next(results)) for name in texts}
     return relation.project(
         ", ".join(f"{_build_conversion(n, *kinds.get(n, (0, 0)))} AS {quote_name(n)}" for n in relation.columns)
     )
@@ -246,7 +246,7 @@ def _relation(
     if file_format(path) == "parquet":
         return scan_parquet(connection, [name])
     _check_header(connection, pattern)
-    found = connection.read_csv(
+    relation = connection.read_csv(
         pattern,
         header=True,
         na_values=["", *missing],
@@ -255,11 +255,11 @@ def _relation(
         hive_partitioning=False,
         auto_type_candidates=["BIGINT", "DOUBLE", "VARCHAR"],
     )
-    if len(found.columns) == 1 and re.search("[,;\t]", found.columns[0]):  # DuckDB found no consistent fields
+    if len(relation.columns) == 1 and re.search("[,;\t]", relation.columns[0]):  # DuckDB found no consistent fields
         raise DataError(
             f"The file {name!r} cannot be read as CSV: not every line has the fields that the header names."
         )
-    return found
+    return relation
 
 
 def _check_header(connection: "duckdb.DuckDBPyConnection", pattern: str) -> None:

@@ -108,9 +108,9 @@ def shortest_between(low: Floats, high: Floats) -> Floats:
             whole = np.round(middle / 10.0**power if power >= 0 else middle * 10.0**-power)
             for shift in (0.0, -1.0, 1.0):
                 candidate = (whole + shift) * 10.0**power if power >= 0 else (whole + shift) / 10.0**-power
-                found = open_ & (candidate > low) & (candidate < high)
-                result[found] = candidate[found]
-                open_ = open_ & ~found
+                fits = open_ & (candidate > low) & (candidate < high)
+                result[fits] = candidate[fits]
+                open_ = open_ & ~fits
             if not open_.any():
                 break
     return result
@@ -136,9 +136,9 @@ def plainest_date_between(low: Floats, high: Floats) -> Floats:
         start = middle.astype(f"datetime64[{unit}]")
         for candidate in (start, start + 1):
             exact = candidate.astype("datetime64[us]")
-            found = open_ & (exact > first) & (exact < last)
-            result[found] = exact[found]
-            open_ &= ~found
+            fits = open_ & (exact > first) & (exact < last)
+            result[fits] = exact[fits]
+            open_ &= ~fits
     return result.astype(np.int64) / 1e6
 
 
