@@ -83,8 +83,8 @@ def buckets_at(table: EngineTable, g: Artifact, beside: Mapping[str, nw.Expr] | 
     """
     if not isinstance(g, Generalization):
         raise ParameterError(
-            f"A table in {table.engine} can only be judged through a Generalization. Use a sample in memory for "
-            f"{type(g).__name__}."
+            f"A table in {table.engine} can only be judged through a Generalization; "
+            f"use a sample in memory for {type(g).__name__}."
         )
     shown = [(j, p) for j, p in enumerate(g.partitions) if not isinstance(p, Dropped)]
     table.check([p.name for _, p in shown])

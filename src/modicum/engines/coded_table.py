@@ -37,7 +37,7 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Packing:
-    """The byte layout of a record's codes: the low byte of each, then the high bytes of the `wide` columns.
+    """The byte layout of a record's codes: all low bytes, then the high bytes of the `wide` columns.
 
     Examples
     --------

@@ -184,7 +184,10 @@ def find_common_columns(connection: "duckdb.DuckDBPyConnection", found: Listing,
             raise DataError(_describe_mismatch(name, owner, types))
     twice = [name for name in everywhere if name in found.written]
     if twice:
-        raise DataError(f"The column {twice[0]!r} is in the files of {found.path!r} and in the names of their folders.")
+        raise DataError(
+            f"The column {twice[0]!r} is in the files of {found.path!r} and in the names of their folders; "
+            "remove it from one of them."
+        )
     return everywhere
 
 
@@ -289,7 +292,7 @@ def _decode_folder_column(found: Listing, name: str, column: Any) -> Any:
         for written in found.written[name]
     }
     if len(set(read.values())) < len(read):
-        raise DataError(f"The names of the folders in {found.path!r} write a value of {name!r} in two ways.")
+        raise DataError(f"The names of the folders in {found.path!r} write a value of {name!r} in two ways; use one.")
     for written, as_read in read.items():
         if value_of(written) not in (None, as_read):
             column = functions.when(column == as_read, functions.lit(value_of(written))).otherwise(column)

@@ -80,7 +80,7 @@ def _mix_bits(values: Hashes) -> Hashes:
     return values ^ (values >> np.uint64(31))
 
 
-# The draw
+# Draw samples
 
 SAMPLE = 200_000  # default sample size
 _BITS = 22  # bits of the hash that one pass counts
@@ -321,7 +321,7 @@ def _draw_labelled(table: EngineTable, columns: Sequence[str], y: Any, sample: i
 
 
 def label_column(table: EngineTable, y: Any) -> str:
-    """Return the label's column name, or raise if it is not a column of the table."""
+    """Return the label's column name; raise if the table has no such column."""
     if not isinstance(y, str):
         raise ParameterError(
             f"The label of a table in {table.engine} must be the name of one of its columns. "

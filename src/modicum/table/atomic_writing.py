@@ -75,7 +75,7 @@ def check_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what: 
     except OSError as error:
         raise DataError(f"The {what} {os.fspath(folder)!r} cannot be written: {error.strerror}.") from None
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise DataError(f"The {what} {os.fspath(folder)!r} cannot be written: the folder above may not be written to.")
+        raise DataError(f"The {what} {os.fspath(folder)!r} cannot be written: the folder above is not writable.")
     return target
 
 

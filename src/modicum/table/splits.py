@@ -111,7 +111,7 @@ def check_split(split: Any, n: int, persons: Any | None = None) -> None:
 def _units(persons: Any, n: int) -> Rows:
     codes = unit_codes(persons)
     if len(codes) != n:
-        raise DataError(f"There are {len(codes)} persons for {n} rows.")
+        raise DataError(f"There are {len(codes)} persons for {n} rows; give one per row.")
     return codes
 
 

@@ -206,7 +206,9 @@ def check_classes(found: int, is_number: bool, name: str) -> None:
             f"(--label-bins) to predict a range, or use the model-guided minimizer for a regression model."
         )
     if found > MAX_CATEGORIES_OF_LABEL:
-        raise DataError(f"The label {name!r} has {found:,} classes, more than {MAX_CATEGORIES_OF_LABEL}.")
+        raise DataError(
+            f"The label {name!r} has {found:,} classes, more than {MAX_CATEGORIES_OF_LABEL}; group them first."
+        )
 
 
 def label_name(y: Any) -> str:
