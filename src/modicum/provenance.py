@@ -106,7 +106,7 @@ def identity(artifact: Collected) -> str:
     content = content_of(artifact)
     deciding = [_deciding(attribute) for attribute in content["schema"]["attributes"]]
     written = storage.lines({**content, "schema": deciding})
-    return hashlib.sha256(f"{kind}\n{written}".encode("utf-8", "surrogatepass")).hexdigest()
+    return _sha256(f"{kind}\n{written}")
 
 
 def _deciding(attribute: Mapping[str, object]) -> dict[str, object]:

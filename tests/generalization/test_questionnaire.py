@@ -649,7 +649,7 @@ def test_orders_refuse_what_they_cannot_work_with(small):
         ({"sensitivity": [1]}, "'sensitivity' parameter must map names to numbers. Got list"),
         ({"sensitivity": {"age": float("nan")}}, "must give 'age' a number ≥ 0"),
         ({"sensitivity": dict.fromkeys(["age", "school", "job"], 0)}, "at least one attribute a number above 0"),
-        ({"random_orders": 0}, "'random_orders' parameter must be an int ≥ 1"),
+        ({"random_orders": 0}, "'random_orders' parameter of compare_orders must be an int ≥ 1"),
     ]:
         with pytest.raises(ParameterError, match=message):
             compare_orders(form, X, **options)

@@ -152,9 +152,9 @@ class AskedModel:
     """
 
     def __init__(self, model: Any, name: str = "The 'model' parameter") -> None:
-        kind = model.__name__ if isinstance(model, type) else type(model).__name__
         if isinstance(model, type):
-            raise ParameterError(f"{name} is the class {kind}; give a fitted model of it.")
+            raise ParameterError(f"{name} is the class {model.__name__}; give a fitted model of it.")
+        kind = type(model).__name__
         if not hasattr(model, "predict_proba"):
             raise ParameterError(
                 f"{name} must be a fitted classifier with predict_proba, which the attack needs. "

@@ -11,7 +11,7 @@ import pandas as pd
 from modicum.engines import is_table, table_at
 from modicum.engines.counting import count_combinations, sizes_at, with_keys
 from modicum.engines.table import EngineTable, collect_arrow
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.table.codes import first_rows, group_rows, sizes_of
 from modicum.table.frames import as_frame, texts
 from modicum.table.values import canonical
@@ -23,7 +23,7 @@ from modicum.typing import Ints
 # combinations that occur are stored: there is never a table of every group with every value.
 
 
-_EMPTY = "The data has no rows; give at least one record."
+EMPTY = "The data has no rows; give at least one record."
 _CLOSE = 4096
 MANY = "modicum_many"
 _MOST_PLACES = 4  # combinations per record up to which a full table of them is counted
@@ -66,7 +66,7 @@ def resolve_columns(frame: Any, names: Sequence[str] | None, *others: str | None
         if name not in table.columns:
             raise DataError(f"The column {name!r} is not in the data.")
     if isinstance(table, nw.DataFrame) and not len(table):
-        raise DataError(_EMPTY)
+        raise DataError(EMPTY)
     return table, columns
 
 
@@ -116,7 +116,7 @@ def _sizes_at(table: EngineTable, names: Sequence[str], person: str | None) -> t
         lazy = lazy.unique()
     sizes = sizes_at(lazy, ["modicum_all", *keys[: len(names)]])
     if not len(sizes[0]):
-        raise DataError(_EMPTY)
+        raise DataError(EMPTY)
     return sizes
 
 
@@ -187,7 +187,7 @@ class Sensitive:
         return count_group_values(self.groups, values, self.records)
 
 
-def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> Sensitive:
+def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str) -> Sensitive:
     """Return the group of each record and the sensitive column, which must not be a quasi-identifier.
 
     A table in an engine gives each combination once, with its number of records.
@@ -196,17 +196,17 @@ def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str, pa
     --------
     >>> import pandas as pd
     >>> from modicum.measures.anonymity import sensitive_column
-    >>> found = sensitive_column(pd.DataFrame({"job": ["a", "a"], "pay": [1, 2]}), ["job"], "pay", "sensitive")
+    >>> found = sensitive_column(pd.DataFrame({"job": ["a", "a"], "pay": [1, 2]}), ["job"], "pay")
     >>> found.groups.tolist(), found.column.name
     ([0, 0], 'pay')
     """
-    table, names = sensitive_names(frame, quasi_identifiers, name, parameter)
+    table, names = sensitive_names(frame, quasi_identifiers, name, "sensitive")
     if isinstance(table, EngineTable):
         lazy, keys = with_keys(table, [*names, name])
-        found, records = count_combinations(lazy, keys, "quasi-identifiers and sensitive values")
-        if not len(found):
-            raise DataError(_EMPTY)
-        table = found.rename(dict(zip(keys, [*names, name], strict=True)))
+        combinations, records = count_combinations(lazy, keys, "quasi-identifiers and sensitive values")
+        if not len(combinations):
+            raise DataError(EMPTY)
+        table = combinations.rename(dict(zip(keys, [*names, name], strict=True)))
         return Sensitive(alike(table, names), table[name], records)
     return Sensitive(alike(table, names), table[name])
 
@@ -331,7 +331,7 @@ def discernibility(frame: Any, quasi_identifiers: Sequence[str] | None = None, *
     >>> md.measures.discernibility(released), md.measures.discernibility(released, ["age"], suppressed=2)
     (5, 15)
     """
-    _check_suppressed(suppressed, "discernibility")
+    check_number_is(suppressed, "suppressed", "discernibility", 0)
     sizes, often = (found.astype(object) for found in size_counts(frame, quasi_identifiers))  # squares may be huge
     return int((sizes**2 * often).sum()) + int(suppressed) * (int((sizes * often).sum()) + int(suppressed))
 
@@ -358,10 +358,10 @@ def classification_metric(frame: Any, quasi_identifiers: Sequence[str], label: s
     >>> md.measures.classification_metric(released, ["age"], "ill", suppressed=1)
     0.4
     """
-    _check_suppressed(suppressed, "classification_metric")
+    check_number_is(suppressed, "suppressed", "classification_metric", 0)
     n, right = _most_frequent(frame, quasi_identifiers, label)
     if not n:
-        raise DataError(_EMPTY)
+        raise DataError(EMPTY)
     return (n - right + int(suppressed)) / (n + int(suppressed))
 
 
@@ -373,14 +373,7 @@ def _most_frequent(frame: Any, quasi_identifiers: Sequence[str], label: str) -> 
         groups = pairs.group_by(keys).agg(nw.col(MANY).sum(), nw.col(MANY).max().alias("modicum_most"))
         sums = collect_arrow(groups.select(nw.col(MANY).sum(), nw.col("modicum_most").sum()))
         return int(sums[MANY][0] or 0), int(sums["modicum_most"][0] or 0)
-    found = count_group_values(alike(table, names), value_codes(table[label]))
-    most = np.zeros(len(found.sizes), dtype=np.int64)
-    np.maximum.at(most, found.group, found.count)
-    return int(found.sizes.sum()), int(most.sum())
-
-
-def _check_suppressed(suppressed: Any, function: str) -> None:
-    if isinstance(suppressed, bool) or not isinstance(suppressed, int | np.integer) or suppressed < 0:
-        raise ParameterError(
-            f"The 'suppressed' parameter of {function} must be an int of at least 0. Got {suppressed!r} instead."
-        )
+    held = count_group_values(alike(table, names), value_codes(table[label]))
+    most = np.zeros(len(held.sizes), dtype=np.int64)
+    np.maximum.at(most, held.group, held.count)
+    return int(held.sizes.sum()), int(most.sum())

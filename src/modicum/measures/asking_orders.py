@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.generalization.bins import AnyPartition, Groups, Intervals
 from modicum.generalization.questionnaire import Equivalence, Questionnaire
 from modicum.measures.information_loss import category_sizes, domain_of, ncp, share_of_width
@@ -324,8 +324,7 @@ def compare_orders(
     steps = Steps(questionnaire, X, sensitivity, random_state)
     names = questionnaire.cells.names
     costs = amounts(cost, "cost", names)
-    if isinstance(random_orders, bool) or not isinstance(random_orders, int) or random_orders < 1:
-        raise ParameterError(f"The 'random_orders' parameter must be an int ≥ 1. Got {random_orders!r} instead.")
+    check_number_is(random_orders, "random_orders", "compare_orders", 1)
     random = np.random.default_rng(random_state)
     drawn = [_order(steps, "random", random.permutation(steps.free).tolist()) for _ in range(random_orders)]
     return [

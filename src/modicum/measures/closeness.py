@@ -17,11 +17,11 @@ are children of the root.
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_choice_is
 from modicum.measures.anonymity import Held, sensitive_column, value_codes
 from modicum.table.frames import numbers, texts
 from modicum.table.inference import infer_attribute
@@ -150,19 +150,16 @@ def t_closeness(
     >>> md.measures.t_closeness(released, ["age"], "pay", distance="equal")
     0.5
     """
-    if distance not in (None, "equal", "ordered", "hierarchical"):
-        raise ParameterError(
-            "The 'distance' parameter of t_closeness must be 'equal', 'ordered' or 'hierarchical'. "
-            f"Got {distance!r} instead."
-        )
-    rows = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
+    if distance is not None:
+        check_choice_is(distance, "distance", "t_closeness", get_args(Distance))
+    rows = sensitive_column(frame, quasi_identifiers, sensitive)
     attribute = infer_attribute(rows.column)
     kind = _distance(distance, order, hierarchy, attribute)
     if kind == "ordered":
         return _furthest(_compute_ordered_distances(rows.count_values(_places(rows.column, order, attribute))))
     if kind == "equal":
-        found = rows.count_values(value_codes(rows.column))
-        return _furthest(_tree_distances(found, ValueTree.flat(len(found.totals))))
+        held = rows.count_values(value_codes(rows.column))
+        return _furthest(_tree_distances(held, ValueTree.flat(len(held.totals))))
     codes, words = texts(rows.column)
     return _furthest(_tree_distances(rows.count_values(codes), build_tree(hierarchy or {}, words, sensitive)))
 
@@ -211,41 +208,41 @@ def _furthest(distances: Floats) -> float:
     return min(1.0, max(0.0, round(float(distances.max()), _DIGITS)))
 
 
-def _tree_distances(found: Held, tree: ValueTree) -> Floats:
+def _tree_distances(held: Held, tree: ValueTree) -> Floats:
     """Return the work of each group: first as if it had none of the nodes, then corrected for those that it has."""
-    n, nodes = int(found.sizes.sum()), len(tree.weight)
+    n, nodes = int(held.sizes.sum()), len(tree.weight)
     whole = np.zeros(nodes)
     keys, counts = [], []
     for above in tree.ancestors:
-        whole += np.bincount(np.maximum(above, 0), weights=np.where(above < 0, 0, found.totals), minlength=nodes) / n
-        node = above[found.value]
-        keys.append((found.group * nodes + node)[node >= 0])
-        counts.append(found.count[node >= 0])
+        whole += np.bincount(np.maximum(above, 0), weights=np.where(above < 0, 0, held.totals), minlength=nodes) / n
+        node = above[held.value]
+        keys.append((held.group * nodes + node)[node >= 0])
+        counts.append(held.count[node >= 0])
     key, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     count = np.bincount(inverse, weights=np.concatenate(counts))
     group, node = key // nodes, key % nodes
-    change = np.abs(count / found.sizes[group] - whole[node]) - whole[node]
+    change = np.abs(count / held.sizes[group] - whole[node]) - whole[node]
     return np.asarray(tree.weight @ whole + np.bincount(group, weights=tree.weight[node] * change))
 
 
-def _compute_ordered_distances(found: Held) -> Floats:
+def _compute_ordered_distances(held: Held) -> Floats:
     """Return Σ|cumulative difference| / (m − 1) for each group.
 
     Between two of a group's values its cumulative share is constant, while the whole table's increases. Each such
     stretch is cut where they cross; both parts are differences of running sums.
     """
-    totals = found.totals[:-1] if not found.totals[-1] else found.totals  # no missing values
+    totals = held.totals[:-1] if not held.totals[-1] else held.totals  # no missing values
     m = len(totals)
     if m == 1:
-        return np.zeros(len(found.sizes))
+        return np.zeros(len(held.sizes))
     whole = np.cumsum(totals) / totals.sum()
     sums = np.append(0.0, np.cumsum(whole))
-    last = np.append(found.group[1:] != found.group[:-1], True)
-    end = np.where(last, m, np.append(found.value[1:], 0))
-    running = np.cumsum(found.count)
-    before = np.append(0, np.cumsum(found.sizes))[found.group]
-    share = (running - before) / found.sizes[found.group]
-    cut = np.clip(np.searchsorted(whole, share), found.value, end)
-    below = share * (2 * cut - found.value - end) + sums[found.value] + sums[end] - 2 * sums[cut]
-    first = found.value[np.append(True, last[:-1])]
-    return (np.bincount(found.group, weights=below) + sums[first]) / (m - 1)
+    last = np.append(held.group[1:] != held.group[:-1], True)
+    end = np.where(last, m, np.append(held.value[1:], 0))
+    running = np.cumsum(held.count)
+    before = np.append(0, np.cumsum(held.sizes))[held.group]
+    share = (running - before) / held.sizes[held.group]
+    cut = np.clip(np.searchsorted(whole, share), held.value, end)
+    below = share * (2 * cut - held.value - end) + sums[held.value] + sums[end] - 2 * sums[cut]
+    first = held.value[np.append(True, last[:-1])]
+    return (np.bincount(held.group, weights=below) + sums[first]) / (m - 1)

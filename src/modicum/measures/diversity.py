@@ -11,8 +11,16 @@ import numpy as np
 
 from modicum.engines import is_table
 from modicum.engines.table import collect_arrow
-from modicum.errors import DataError, ParameterError
-from modicum.measures.anonymity import MANY, Held, sensitive_column, sensitive_names, value_codes, value_counts_at
+from modicum.errors import DataError, ParameterError, check_choice_is
+from modicum.measures.anonymity import (
+    EMPTY,
+    MANY,
+    Held,
+    sensitive_column,
+    sensitive_names,
+    value_codes,
+    value_counts_at,
+)
 
 Diversity = Literal["distinct", "entropy", "recursive"]  # kinds that an anonymizer accepts
 
@@ -62,21 +70,17 @@ def l_diversity(
     >>> md.measures.l_diversity(released, ["age"], "illness", kind="frequency")
     1
     """
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise ParameterError(
-            "The 'kind' parameter of l_diversity must be 'distinct', 'entropy', 'recursive' or 'frequency'. "
-            f"Got {kind!r} instead."
-        )
+    check_choice_is(kind, "kind", "l_diversity", _KINDS)
     _check_constant(kind, c)
     if is_table(frame) and kind != "recursive":
         return _in_engine(frame, quasi_identifiers, sensitive, kind)
-    rows = sensitive_column(frame, quasi_identifiers, sensitive, "sensitive")
-    found = rows.count_values(value_codes(rows.column))
+    rows = sensitive_column(frame, quasi_identifiers, sensitive)
+    held = rows.count_values(value_codes(rows.column))
     if kind == "entropy":
-        return _entropy(found)
+        return _entropy(held)
     if kind == "frequency":
-        return int((found.sizes[found.group] // found.count).min())
-    return _recursive(found, float(c)) if c is not None else int(np.bincount(found.group).min())
+        return int((held.sizes[held.group] // held.count).min())
+    return _recursive(held, float(c)) if c is not None else int(np.bincount(held.group).min())
 
 
 def _in_engine(frame: Any, quasi_identifiers: Sequence[str], sensitive: str, kind: str) -> int | float:
@@ -94,10 +98,10 @@ def _in_engine(frame: Any, quasi_identifiers: Sequence[str], sensitive: str, kin
     size, most = nw.col("modicum_size"), nw.col("modicum_most")
     entropy = size.cast(nw.Float64).log() - nw.col("modicum_spread") / size  # −Σ p log p
     least = {"distinct": nw.col("modicum_values"), "frequency": size // most, "entropy": entropy}[kind]
-    found = collect_arrow(groups.select(least.min().alias("modicum_least")))["modicum_least"][0]
-    if found is None:
-        raise DataError("The data has no rows; give at least one record.")
-    return round(float(np.exp(max(0.0, float(found)))), _DIGITS) if kind == "entropy" else int(found)
+    smallest = collect_arrow(groups.select(least.min().alias("modicum_least")))["modicum_least"][0]
+    if smallest is None:
+        raise DataError(EMPTY)
+    return round(float(np.exp(max(0.0, float(smallest)))), _DIGITS) if kind == "entropy" else int(smallest)
 
 
 def _check_constant(kind: str, c: Any) -> None:
@@ -108,16 +112,16 @@ def _check_constant(kind: str, c: Any) -> None:
         raise ParameterError(f"The 'c' parameter of l_diversity belongs to kind 'recursive', not to {kind!r}.")
 
 
-def _entropy(found: Held) -> float:
-    share = found.count / found.sizes[found.group]
-    entropy = np.bincount(found.group, weights=-share * np.log(share))
+def _entropy(held: Held) -> float:
+    share = held.count / held.sizes[held.group]
+    entropy = np.bincount(held.group, weights=-share * np.log(share))
     return round(float(np.exp(entropy.min())), _DIGITS)
 
 
-def _recursive(found: Held, c: float) -> int:
-    order = np.lexsort((-found.count, found.group))
-    count, group = found.count[order], found.group[order]
+def _recursive(held: Held, c: float) -> int:
+    order = np.lexsort((-held.count, held.group))
+    count, group = held.count[order], held.group[order]
     first = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])  # each group's most frequent value
     before = np.cumsum(count) - count
-    rest = found.sizes[group] - (before - before[first][group])  # records with this value or a less frequent one
+    rest = held.sizes[group] - (before - before[first][group])  # records with this value or a less frequent one
     return max(1, int(np.bincount(group, weights=count[first][group] < c * rest).min()))

@@ -33,12 +33,12 @@ def on_front(points: Any) -> Mask:
     >>> on_front([[0.2, 0.1], [0.3, 0.4], [0.3, 0.3], [0.2, 0.1]]).tolist()
     [True, True, False, False]
     """
-    found = _points(points)
-    chosen = np.zeros(len(found), dtype=bool)
+    candidates = _points(points)
+    chosen = np.zeros(len(candidates), dtype=bool)
     best = -np.inf
-    for i in np.lexsort((-found[:, 1], found[:, 0])):  # by classifier error, then the most private first
-        if found[i, 1] > best and found[i, 0] == found[i, 0]:  # NaN is on no front
-            chosen[i], best = True, found[i, 1]
+    for i in np.lexsort((-candidates[:, 1], candidates[:, 0])):  # by classifier error, then the most private first
+        if candidates[i, 1] > best and candidates[i, 0] == candidates[i, 0]:  # NaN is on no front
+            chosen[i], best = True, candidates[i, 1]
     return chosen
 
 
@@ -58,11 +58,11 @@ def hypervolume(points: Any, limits: ErrorLimits) -> float:
     width, height = limits.majority_error - limits.raw_error, limits.naive_adversary
     if width <= 0 or height <= 0:
         return float("nan")
-    found = _points(points)
-    x, y = np.clip(_scale_points(found, limits), 0, 1).T
+    candidates = _points(points)
+    x, y = np.clip(_scale_points(candidates, limits), 0, 1).T
     order = np.argsort(x, kind="stable")
     reached = np.maximum.accumulate(y[order])
-    return float(np.round((np.diff(np.append(x[order], 1.0)) * reached).sum(), 12)) if len(found) else 0.0
+    return float(np.round((np.diff(np.append(x[order], 1.0)) * reached).sum(), 12)) if len(candidates) else 0.0
 
 
 def best_within(points: Any, error: float) -> float | None:
@@ -74,8 +74,8 @@ def best_within(points: Any, error: float) -> float | None:
     >>> best_within([[0.20, 0.1], [0.21, 0.3]], 0.205), best_within([[0.20, 0.1]], 0.1)
     (0.1, None)
     """
-    found = _points(points)
-    inside = found[found[:, 0] <= error, 1]
+    candidates = _points(points)
+    inside = candidates[candidates[:, 0] <= error, 1]
     return float(inside.max()) if len(inside) else None
 
 
@@ -92,13 +92,13 @@ def knee(points: Any, limits: ErrorLimits) -> int:
     >>> knee([[0.20, 0.1], [0.22, 0.35], [0.45, 0.40]], limits)
     1
     """
-    found = _points(points)
-    front = np.flatnonzero(on_front(found))
+    candidates = _points(points)
+    front = np.flatnonzero(on_front(candidates))
     if not len(front):
         raise ParameterError("A knee needs at least one candidate.")
-    height = above(found[front], limits)
+    height = above(candidates[front], limits)
     tied = front[height >= height.max() - 1e-12]
-    return int(tied[np.argmax(found[tied, 1])])
+    return int(tied[np.argmax(candidates[tied, 1])])
 
 
 def above(points: Any, limits: ErrorLimits) -> Points:

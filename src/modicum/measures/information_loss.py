@@ -79,8 +79,8 @@ def ncp(g: Generalization | CellPartition, X: Any, *, weights: Mapping[str, floa
         raise ParameterError(f"The 'weights' parameter names {unknown[0]!r}, which the artifact does not have.")
     shares = attribute_weights(g.names, weights)
     records = _records_in_engine(g, X) if is_table(X) else _records_in_memory(g, X)
-    found = {name: _mean_loss(g, j, records) for j, name in enumerate(g.names)}
-    return InformationLoss(float(sum(shares[name] * loss for name, loss in found.items())), found)
+    losses = {name: _mean_loss(g, j, records) for j, name in enumerate(g.names)}
+    return InformationLoss(float(sum(shares[name] * loss for name, loss in losses.items())), losses)
 
 
 @dataclass(frozen=True)
@@ -125,25 +125,25 @@ def _records_in_engine(g: Generalization | CellPartition, X: Any) -> _LossRecord
 
 def _mean_loss(g: Generalization | CellPartition, j: int, records: _LossRecords) -> float:
     """Return the mean loss of the j-th attribute."""
-    partition, told = g.told(g.names[j])
+    partition, outputs = g.told(g.names[j])
     if isinstance(partition, Dropped | FullDetail):
         return float(isinstance(partition, Dropped))
     if isinstance(partition, Groups):
-        losses = _category_losses(partition, told, records.has_missing(partition.attribute))
+        losses = _category_losses(partition, outputs, records.has_missing(partition.attribute))
     else:
         domain = domain_of(partition.attribute, records.values(partition.attribute))
-        losses = _number_losses(partition, told, domain)
-    many = records.buckets(j, len(told))
+        losses = _number_losses(partition, outputs, domain)
+    many = records.buckets(j, len(outputs))
     return float(losses @ many / many.sum())
 
 
-def _category_losses(partition: Groups, told: Sequence[Sequence[int]], has_missing: bool) -> Floats:
+def _category_losses(partition: Groups, outputs: Sequence[Sequence[int]], has_missing: bool) -> Floats:
     sizes = category_sizes(partition, has_missing)
     domain = int(sizes.sum())
-    losses = np.array([share_of_values(int(sizes[list(codes)].sum()), domain) for codes in told])
+    losses = np.array([share_of_values(int(sizes[list(codes)].sum()), domain) for codes in outputs])
     unseen = partition.unseen_code
     if unseen >= len(partition.buckets):
-        losses[[tuple(codes) == (unseen,) for codes in told]] = 1.0
+        losses[[tuple(codes) == (unseen,) for codes in outputs]] = 1.0
     return losses
 
 
@@ -156,13 +156,13 @@ def category_sizes(partition: Groups, has_missing: bool) -> Floats:
     return sizes
 
 
-def _number_losses(partition: Intervals, told: Sequence[Sequence[int]], domain: Domain) -> Floats:
+def _number_losses(partition: Intervals, outputs: Sequence[Sequence[int]], domain: Domain) -> Floats:
     ends = [-math.inf, *partition.edges.tolist(), math.inf]
-    found = []
-    for codes in told:
+    losses = []
+    for codes in outputs:
         own = [code for code in codes if code < partition.n_buckets]
-        found.append(share_of_width(ends[min(own)], ends[max(own) + 1], partition.attribute, domain) if own else 0.0)
-    return np.array(found)
+        losses.append(share_of_width(ends[min(own)], ends[max(own) + 1], partition.attribute, domain) if own else 0.0)
+    return np.array(losses)
 
 
 def domain_of(attribute: Attribute, values: Floats) -> Domain:
@@ -265,5 +265,5 @@ def category_widths(codes: npt.NDArray[np.integer], groups: Codes, possible: int
 def group_ncp(names: Sequence[str], widths: Sequence[Floats], groups: Codes) -> InformationLoss:
     """Return the NCP of each attribute, mean over the records, and the unweighted mean of these."""
     sizes = np.bincount(groups)
-    found = {name: float(np.average(width, weights=sizes)) for name, width in zip(names, widths, strict=True)}
-    return InformationLoss(float(np.mean(list(found.values()))), found)
+    losses = {name: float(np.average(width, weights=sizes)) for name, width in zip(names, widths, strict=True)}
+    return InformationLoss(float(np.mean(list(losses.values()))), losses)

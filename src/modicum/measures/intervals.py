@@ -72,12 +72,12 @@ def mean_interval(values: npt.NDArray[Any], units: Ints | None = None, level: fl
     """
     n = len(values)
     p = float(np.mean(values))
-    many = n if units is None else int(units.max()) + 1
-    if units is not None and many < 2:
+    n_units = n if units is None else int(units.max()) + 1
+    if units is not None and n_units < 2:
         return 0.0, 1.0
-    off = values - p
-    sums = off if units is None else np.bincount(units, weights=off)
-    return _by_spread(n, p, float((sums**2).sum()), many, units is not None, level)
+    deviations = values - p
+    sums = deviations if units is None else np.bincount(units, weights=deviations)
+    return _by_spread(n, p, float((sums**2).sum()), n_units, units is not None, level)
 
 
 def compute_interval_from_counts(totals: npt.NDArray[Any], often: Ints, sizes: Ints | None = None) -> Interval:
@@ -94,20 +94,20 @@ def compute_interval_from_counts(totals: npt.NDArray[Any], often: Ints, sizes: I
     >>> bool(np.allclose(counted, mean_interval(np.array([1] * 30 + [0] * 70))))
     True
     """
-    many = int(often.sum())
-    n = many if sizes is None else int((sizes * often).sum())
+    n_units = int(often.sum())
+    n = n_units if sizes is None else int((sizes * often).sum())
     p = float((totals * often).sum() / n)
-    if sizes is not None and many < 2:
+    if sizes is not None and n_units < 2:
         return 0.0, 1.0
-    off = totals - p * (1 if sizes is None else sizes)
-    return _by_spread(n, p, float((off**2 * often).sum()), many, sizes is not None, LEVEL)
+    deviations = totals - p * (1 if sizes is None else sizes)
+    return _by_spread(n, p, float((deviations**2 * often).sum()), n_units, sizes is not None, LEVEL)
 
 
-def _by_spread(n: int, p: float, squares: float, many: int, units: bool, level: float) -> Interval:
+def _by_spread(n: int, p: float, squares: float, n_units: int, units: bool, level: float) -> Interval:
     """Return Wilson's interval for n' = p(1−p) / Var(mean), from the sum of the units' squared deviations."""
     variance = squares / n**2
-    effective = min(n, p * (1 - p) / variance) if variance > 1e-12 else many
-    z = _student_quantile((1 + level) / 2, many - 1) if units else _normal_quantile((1 + level) / 2)
+    effective = min(n, p * (1 - p) / variance) if variance > 1e-12 else n_units
+    z = _student_quantile((1 + level) / 2, n_units - 1) if units else _normal_quantile((1 + level) / 2)
     return _wilson(p, effective, z)
 
 
@@ -198,9 +198,9 @@ class Resampling:
 
     def __iter__(self) -> Iterator[Ints]:
         random = np.random.default_rng(self.random_state)
-        many = self.n if self.units is None else int(self.units.max()) + 1
+        n_units = self.n if self.units is None else int(self.units.max()) + 1
         for _ in range(self.draws):
-            drawn = np.bincount(random.integers(0, many, many), minlength=many)
+            drawn = np.bincount(random.integers(0, n_units, n_units), minlength=n_units)
             yield drawn if self.units is None else drawn[self.units]
 
     def interval(self, statistic: Callable[[Ints], float], level: float = LEVEL) -> Interval:
@@ -353,13 +353,13 @@ def difference_interval(differences: Floats, units: Codes | None = None) -> Inte
     """
     sums = differences if units is None else np.bincount(units, weights=differences)
     sizes = 1 if units is None else np.bincount(units)
-    n, many = len(differences), len(sums)
-    if many < 2:
+    n, n_units = len(differences), len(sums)
+    if n_units < 2:
         return -1.0, 1.0
-    size = n / many
+    size = n / n_units
     centre = float(sums.sum()) / (n + 2 * size)
     spread = float(np.sqrt(((sums - centre * sizes) ** 2).sum() + size**2 * (1 + 2 * centre**2)))
-    half = _student_quantile((1 + LEVEL) / 2, many - 1) * spread / (n + 2 * size)
+    half = _student_quantile((1 + LEVEL) / 2, n_units - 1) * spread / (n + 2 * size)
     return float(max(-1.0, centre - half)), float(min(1.0, centre + half))
 
 
@@ -381,8 +381,8 @@ def skill_intervals(
     >>> bool(low < -0.25 < high < 0)
     True
     """
-    many = len(base) if units is None else int(units.max()) + 1
-    if many < ENOUGH_UNITS:
+    n_units = len(base) if units is None else int(units.max()) + 1
+    if n_units < ENOUGH_UNITS:
         return [(float("nan"), float("nan"))] * len(losses)
     gains = np.stack([*(base - loss for loss in losses), majority - raw])
 

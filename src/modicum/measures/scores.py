@@ -25,7 +25,11 @@ class Predictions:
 
     @cached_property
     def _ranks(self) -> list["_Ranking"]:
-        return [_Ranking(self._chances[:, c], self._y == c) for c in _find_rankable_classes(self._chances, self._y)]
+        """A ranking for each class that some but not all records have; of two classes only the second."""
+        n_classes = self._chances.shape[1]
+        classes = [1] if n_classes == 2 else range(n_classes)
+        shared = [c for c in classes if 0 < np.count_nonzero(self._y == c) < len(self._y)]
+        return [_Ranking(self._chances[:, c], self._y == c) for c in shared]
 
     def error(self, draws: Any = None) -> float:
         """Return the share of records whose most likely class is wrong."""
@@ -44,12 +48,6 @@ class Predictions:
 def compute_skill_kept(minimized: float, raw: float, majority: float) -> float:
     """Return the skill kept: (L_majority − L_minimized) / (L_majority − L_raw)."""
     return (majority - minimized) / (majority - raw) if majority > raw else float("nan")
-
-
-def _find_rankable_classes(chances: Floats, y: Codes) -> list[int]:
-    """Return the classes that some but not all records have; of two classes only the second."""
-    classes = [1] if chances.shape[1] == 2 else list(range(chances.shape[1]))
-    return [c for c in classes if 0 < np.count_nonzero(y == c) < len(y)]
 
 
 class _Ranking:

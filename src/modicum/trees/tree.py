@@ -124,13 +124,9 @@ class Tree:
         walk = Walk.of(
             [self.layout.splits[split.attribute] for split in splits],
             [split.goes_left for split in splits],
-            [[place.get(child, ~leaf_of.get(child, 0)) for child in _children(split.node)] for split in splits],
+            [[place.get(v, ~leaf_of.get(v, 0)) for v in (2 * s.node + 1, 2 * s.node + 2)] for s in splits],
         )
         return walk.leaves(codes)
-
-
-def _children(node: int) -> tuple[int, int]:
-    return 2 * node + 1, 2 * node + 2
 
 
 def _cut(found: FoundSplit, classes: Ints, missing: int) -> Mask:
@@ -142,8 +138,7 @@ def _cut(found: FoundSplit, classes: Ints, missing: int) -> Mask:
     if len(left) and len(right):
         gap = np.arange(left.max(), right.min())
         old = gap[classes[gap] != classes[gap + 1]]
-        choices = old if len(old) else gap
-        last_left = int(choices[len(choices) // 2]) if len(old) else int(gap[(len(gap) - 1) // 2])
+        last_left = int(old[len(old) // 2] if len(old) else gap[(len(gap) - 1) // 2])
     else:
         last_left = len(classes) if len(left) else -1
     goes_left = values <= last_left
