@@ -284,7 +284,7 @@ def edit(folder, how):
 def test_types_that_are_not_listed_are_refused_by_name(g, model, adult, tmp_path):
     strange = make_pipeline(FunctionTransformer(subprocess.list2cmdline), LogisticRegression())
     strange.steps[1][1].fit([[0], [1]], [0, 1])
-    with pytest.raises(ArtifactError, match=r"subprocess\.list2cmdline.*not on the list"):
+    with pytest.raises(ArtifactError, match=r"subprocess\.list2cmdline.*a bundle must not hold"):
         md.save_bundle(tmp_path / "b", g, strange)
     assert not any("subprocess" in each or "os." in each for each in TRUSTED)
 
@@ -359,7 +359,7 @@ def test_a_file_that_never_ends_is_not_read(g, tmp_path, name):
     md.save_bundle(tmp_path / "b", g)
     (tmp_path / "b" / name).unlink()
     (tmp_path / "b" / name).symlink_to(os.devnull)  # a device; one that ends, so that the test does too
-    with pytest.raises(ArtifactError, match="no plain file"):
+    with pytest.raises(ArtifactError, match="not a regular file"):
         md.load_bundle(tmp_path / "b")
 
 
@@ -432,7 +432,7 @@ def test_a_tree_whose_nodes_lead_nowhere_is_refused(adult, learner, names, field
     if field == "column" and value == 0:
         assert model_of(forged(content, change), "skops").predict(X).shape == (500,)
         return
-    with pytest.raises(ArtifactError, match="nodes lead nowhere"):
+    with pytest.raises(ArtifactError, match="a tree with invalid nodes"):
         model_of(forged(content, change), "skops")
 
 
@@ -442,7 +442,7 @@ def test_a_tree_of_a_model_that_takes_fewer_columns_is_refused(adult):
         model = learner.fit(X, adult[1][:500])
         assert model_of(*model_bytes(model)).n_features_in_ == 3
         model.n_features_in_ = 1
-        with pytest.raises(ArtifactError, match="nodes lead nowhere"):
+        with pytest.raises(ArtifactError, match="a tree with invalid nodes"):
             model_of(*model_bytes(model))
 
 

@@ -211,7 +211,7 @@ def test_what_is_no_artifact_or_no_parameter_is_refused(pat, cells):
         form_page(pat, title=3)
     with pytest.raises(md.errors.ParameterError, match="'strings'"):
         form_page(pat, strings="fr")
-    with pytest.raises(md.errors.ParameterError, match="a page that form_page made"):
+    with pytest.raises(md.errors.ParameterError, match="a page made by form_page"):
         content_security_policy("<p>")
 
 

@@ -1,1 +1,1 @@
-"""An artifact where data is collected: JavaScript, SQL, a JSON schema, a form, a bundle with its model."""
+"""Exports of artifacts for data collection: JavaScript, SQL, JSON Schema, dbt, forms, and bundles with a model."""

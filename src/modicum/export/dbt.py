@@ -1,7 +1,7 @@
-"""An artifact as a dbt model: the SELECT, and tests that admit only its buckets.
+"""Export an artifact as a dbt model: the SELECT, and tests that admit only its buckets.
 
-dbt renders both files with Jinja before any database sees them, so what would be Jinja in a name or a label is written
-as an expression that renders to itself.
+dbt renders both files with Jinja before any database sees them, so a name or label that contains Jinja is written as an
+expression that renders to itself.
 """
 
 import re
@@ -16,9 +16,9 @@ from modicum.export.sql.select import render_sql, select
 from modicum.generalization.bins import AnyPartition, FullDetail
 from modicum.generalization.core import Generalization
 
-_JINJA = re.compile(r"[{\r]+")  # Jinja would make \n of \r
-_JINJA_VALUE = re.compile(r"[{\r\n]+")  # and drop a newline at the end
-_LOOKS_CALLED = re.compile(r"\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*")  # dbt would call it, braces or not
+_JINJA = re.compile(r"[{\r]+")  # Jinja converts \r to \n
+_JINJA_VALUE = re.compile(r"[{\r\n]+")  # and drops a newline at the end
+_LOOKS_CALLED = re.compile(r"\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*")  # dbt calls it even without braces
 
 
 def to_dbt(
@@ -29,7 +29,7 @@ def to_dbt(
     *,
     keep: Sequence[str] = (),
 ) -> dict[str, str]:
-    """The generalization as a dbt model: see `Generalization.to_dbt`.
+    """Export a generalization as a dbt model: see `Generalization.to_dbt`.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def to_dbt(
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ParameterError(
-            f"The 'name' parameter must be a model's name, of letters, digits and underscores. Got {name!r} instead."
+            f"The 'name' parameter must be a model's name of letters, digits and underscores. Got {name!r} instead."
         )
     known, origin = dialect_of(dialect), _origin(table)
     return {
@@ -54,7 +54,7 @@ def to_dbt(
 
 
 def jinja(text: str, special: re.Pattern[str] = _JINJA) -> str:
-    """A text that Jinja renders to this one.
+    """Escape a text so that Jinja renders it unchanged.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def _origin(table: str | Sequence[str]) -> str:
 
 
 def _model(g: Generalization, origin: str, dialect: Dialect, keep: Sequence[str]) -> str:
-    """The SELECT with dbt's own expression in place of the table."""
+    """Write the SELECT with dbt's own expression as the table."""
     place = "modicum_table"
     text = render_sql(select(g, _place(place), dialect, keep=keep), dialect)
     while text.count(place) > 1:
@@ -115,6 +115,6 @@ def _column(partition: AnyPartition, dialect: Dialect) -> dict[str, object]:
 
 
 def _value(label: str, attribute: str, dialect: Dialect) -> str:
-    """What dbt puts between quotes, unchanged: the inside of the label's literal."""
+    """Return the inside of the label's literal, which dbt quotes again."""
     inside = dialect.literal(label, attribute).sql(dialect=dialect.name)[1:-1]
     return jinja(inside, re.compile(r"[{\r\n(]+") if _LOOKS_CALLED.match(inside) else _JINJA_VALUE)

@@ -1,13 +1,13 @@
-"""An artifact as one JavaScript module without dependencies, so that full detail never leaves the person's device.
+"""Export an artifact as a JavaScript module without dependencies, so that full detail never leaves a person's device.
 
-The module puts every value into the bucket that Python puts it into (`modicum.generalization.bins` says which). It is
-plain ASCII and safe inside an HTML page's `<script type="module">`, whatever attributes and categories are called:
-names and categories are data, never code or property names that mean something. Records that it returns have no
-prototype, so that an attribute may be called `__proto__` or `constructor`.
+The module assigns every value to the same bucket as Python (defined in `modicum.generalization.bins`). It is plain
+ASCII and safe inside an HTML page's `<script type="module">`, whatever the names of attributes and categories: names
+and categories are data, never code or property names with a meaning. The records that it returns have no prototype, so
+an attribute may be called `__proto__` or `constructor`.
 
-It reads values as Python's tables do, with a few exceptions, all refused here: dates given as `now`, `today` or a
-number; infinity and years beyond 1 to 9999 in full detail, which no generalized record may hold; lists and objects.
-Whole numbers beyond 2**53 are exact as text or BigInt only. An attribute that a record lacks is missing.
+It reads values as Python's tables do, except for values that it refuses: dates given as `now`, `today` or a number;
+infinity and years beyond 1 to 9999 in full detail, which no generalized record may hold; lists and objects. Integers
+beyond 2**53 are exact only as text or BigInt. An attribute that a record lacks is missing.
 """
 
 import json
@@ -29,11 +29,11 @@ from modicum.provenance import identity
 from modicum.table.atomic_writing import replacing_together
 from modicum.table.schema import Attribute
 
-# An artifact as the data of its JavaScript module: lists and fixed field names, so that no name in it is a key.
+# The data of an artifact's JavaScript module: lists and fixed field names, so that no attribute name is a key.
 
 
 def content(artifact: Collected, representatives: bool) -> dict[str, object]:
-    """All that a module knows of its artifact; the artifact's identity refuses what must not be passed on."""
+    """Collect the data of an artifact's module; `identity` refuses artifacts that must not be shared."""
     if isinstance(artifact, Generalization):
         attributes = [describe_attribute(p.attribute, p) for p in artifact.partitions]
         return {"kind": "generalization", "artifact": identity(artifact), "attributes": attributes}
@@ -43,7 +43,7 @@ def content(artifact: Collected, representatives: bool) -> dict[str, object]:
 
 
 def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> dict[str, object]:
-    """Cells, and what a questionnaire about them needs besides; their values only where they are asked for."""
+    """Collect the data of cells or a questionnaire, with the cells' values only if `representatives` is true."""
     form = artifact if isinstance(artifact, Questionnaire) else None
     cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
     own = [_of_cells(cells, name, form is not None, representatives) for name in cells.names]
@@ -66,7 +66,7 @@ def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> di
 
 
 def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: bool) -> dict[str, object]:
-    """One attribute: how it is told, and where it is told by cell, in which words."""
+    """Describe one attribute, and if it is not kept, its labels by cell or the words for them."""
     attribute, detail = cells.schema[name], cells.detail[name]
     if name not in cells.needed:
         return describe_attribute(attribute, None) | {"kept": False}
@@ -84,7 +84,7 @@ def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: boo
 
 
 def _words(attribute: Attribute) -> dict[str, object]:
-    """What names of several categories together are made of."""
+    """Collect the words for naming several categories together."""
     below: dict[str, dict[str, None]] = {}
     for value, path in (attribute.hierarchy or {}).items():
         for ancestor in path:
@@ -98,7 +98,7 @@ def _words(attribute: Attribute) -> dict[str, object]:
 
 
 def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> dict[str, object]:
-    """An attribute as a form shows it, and its buckets; no partition where it is not collected."""
+    """Describe an attribute for a form, with its buckets; `partition` is None if it is not collected."""
     return {
         "name": attribute.name,
         "kind": attribute.kind,
@@ -112,7 +112,7 @@ def describe_attribute(attribute: Attribute, partition: AnyPartition | None) -> 
 
 
 def describe_buckets(partition: AnyPartition) -> dict[str, object] | None:
-    """A partition's buckets: labels by code, then edges or groups of values, and where unseen and missing ones go."""
+    """Describe a partition's buckets: labels by code, edges or groups of values, the unseen and missing codes."""
     if isinstance(partition, FullDetail):
         return {"missing": -1 if partition.missing == "refuse" else 0}
     if isinstance(partition, Intervals):
@@ -129,12 +129,12 @@ def describe_buckets(partition: AnyPartition) -> dict[str, object] | None:
 
 
 def _number(value: Any) -> Any:
-    """A bound as JSON has it: null where it is open."""
+    """Convert a bound to JSON: None if it is infinite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def literal(value: Any) -> str:
-    r"""Plain data as a JavaScript literal in ASCII that no HTML reader can take for markup.
+    r"""Write plain data as an ASCII JavaScript literal that HTML parsers cannot take for markup.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def literal(value: Any) -> str:
     ["\u003c/script\u003e", "\u00e9"]
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
-    for sign in "<>&":  # in JSON they occur inside texts only
+    for sign in "<>&":  # JSON has them only inside texts
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
 
@@ -152,7 +152,7 @@ def literal(value: Any) -> str:
 
 _PIECES = Path(__file__).parent / "javascript"
 _COMMON = ["kind", "artifact", "attributes", "Refusal"]
-_KINDS: dict[str, tuple[list[str], list[str]]] = {  # the pieces of each kind, and what it offers
+_KINDS: dict[str, tuple[list[str], list[str]]] = {  # the pieces of each kind, and its exports
     "generalization": (["values", "buckets", "generalization"], ["bucketOf", "generalize"]),
     "cells": (["values", "buckets", "cells", "local"], ["cellOf", "generalize", "predictionOf", "labels"]),
     "questionnaire": (
@@ -179,7 +179,7 @@ class JavaScript:
         return self.module
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the module, and its declarations beside it (`a.js` and `a.d.ts`, `a.mjs` and `a.d.mts`).
+        """Write the module, and its declarations next to it (`a.js` and `a.d.ts`, `a.mjs` and `a.d.mts`).
 
         Examples
         --------
@@ -193,19 +193,19 @@ class JavaScript:
         target = Path(path)
         if target.suffix not in (".js", ".mjs"):
             raise ParameterError(f"The 'path' parameter must end in .js or .mjs. Got {os.fspath(path)!r} instead.")
-        beside = target.with_suffix(f".d{target.suffix.replace('js', 'ts')}")
-        replacing_together({target: self.module.encode("ascii"), beside: self.types.encode("ascii")})
+        types = target.with_suffix(f".d{target.suffix.replace('js', 'ts')}")
+        replacing_together({target: self.module.encode("ascii"), types: self.types.encode("ascii")})
 
 
 def to_javascript(artifact: Collected, *, representatives: bool = False) -> JavaScript:
-    """An artifact as a JavaScript module with types: what is told of a record, worked out where the record is.
+    """Export an artifact as a JavaScript module with types, which generalizes records on the person's device.
 
     Parameters
     ----------
     artifact : Generalization, CellPartition or Questionnaire
         Cells that hold the records of actual people are refused.
     representatives : bool
-        Whether cells bring their made-up values along, for a model that runs in the same place.
+        Whether to include the cells' made-up values, for a model that runs in JavaScript too.
 
     Examples
     --------

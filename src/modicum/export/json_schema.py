@@ -1,9 +1,9 @@
-"""An artifact as JSON Schema (draft 2020-12): a contract that admits generalized records and nothing finer.
+"""Export an artifact as JSON Schema (draft 2020-12): a contract that admits generalized records and nothing finer.
 
-It admits what `modicum.generalization.record_format` admits, in the spelling that it writes: a bucket by its label, a
-number in full detail as a finite number, a date in full detail as ISO text without a zone. Two things are beyond a
-schema, and its description then says so: in which range of a cell a date in full detail lies, and whether the answers
-to a questionnaire are enough and no finer than they need be.
+It admits the same records as `modicum.generalization.record_format`, spelled as that writes them: a bucket as its
+label, a number in full detail as a finite number, a date in full detail as ISO text without a zone. A schema cannot
+check two things, and its description then says so: whether a date in full detail lies within its cell, and whether the
+answers to a questionnaire are sufficient and no finer than needed.
 """
 
 import json
@@ -27,7 +27,7 @@ _DAY = (
     f"|02-(?:0[1-9]|1[0-9]|2[0-8]))|{_LEAP})"
 )
 _TIME = r"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{3}(?:[0-9]{3})?)?)?"
-_END = r"(?![\s\S])"  # not $, which some languages match before a last newline
+_END = r"(?![\s\S])"  # not $, which in some languages matches before a final newline
 _DATES = [
     {"type": "string", "format": "date", "pattern": f"^(?!0000){_DAY}{_END}"},
     {"type": "string", "pattern": f"^(?!0000){_DAY}{_TIME}{_END}"},
@@ -38,7 +38,7 @@ JsonSchema = dict[str, object]  # or a part of one
 
 
 def to_json_schema(artifact: Collected) -> JsonSchema:
-    """The contract of an artifact's records: see `Generalization.to_json_schema`.
+    """Write the contract of an artifact's records: see `Generalization.to_json_schema`.
 
     Examples
     --------
@@ -54,52 +54,56 @@ def to_json_schema(artifact: Collected) -> JsonSchema:
 
 
 def _generalization(g: Generalization) -> JsonSchema:
-    told = {name: _build_value_schema(g[name]) for name in g.needed}
-    return _record(g, g.needed, told, g.needed, "What is collected of a person: one bucket of each attribute.")
+    schemas = {name: _build_value_schema(g[name]) for name in g.needed}
+    return _record(g, g.needed, schemas, g.needed, "What is collected of a person: one bucket of each attribute.")
 
 
 def _cells(cells: CellPartition) -> JsonSchema:
     kept = {name: cells.told(name)[0] for name in cells.kept}
-    told = {
+    schemas = {
         name: _build_value_schema(kept[name]) if name in kept else _labels(cells.labels(name)) for name in cells.needed
     }
-    said = "What is collected of a person: what one of the cells tells."
+    description = "What is collected of a person: what one of the cells tells."
     asked = [cells.names[j] for j in cells.tree.asked]
     if any(_is_full_date(partition) and name in asked for name, partition in kept.items()):
-        said += " In which cell a date lies is checked by the service."
-    found = _record(cells, cells.needed, told, cells.needed, said)
+        description += " In which cell a date lies is checked by the service."
+    record = _record(cells, cells.needed, schemas, cells.needed, description)
     local = [name for name in cells.needed if name not in kept]
     branches = [_cell(cells, cell, local, kept) for cell in range(cells.n_cells)]
     different = list({json.dumps(branch): branch for branch in branches}.values())
-    return found if {} in different else found | {"anyOf": different}
+    return record if {} in different else record | {"anyOf": different}
 
 
 def _questionnaire(form: Questionnaire) -> JsonSchema:
     cells = form.cells
-    told = {
+    schemas = {
         name: _build_value_schema(cells.told(name)[0])
         if name in cells.kept
         else {"type": "array", "items": _labels(cells.detail[name].labels), "uniqueItems": True, "minItems": 1}
         for name in cells.needed
     }
-    said = (
+    description = (
         "The answers to a questionnaire: of each attribute that was asked the buckets that are left possible. Whether "
         "they are enough, and no finer than they need be, is checked by the service."
     )
-    return _record(form, cells.needed, told, cells.kept, said)
+    return _record(form, cells.needed, schemas, cells.kept, description)
 
 
 def _record(
-    artifact: Collected, names: Sequence[str], told: Mapping[str, JsonSchema], required: Sequence[str], said: str
+    artifact: Collected,
+    names: Sequence[str],
+    schemas: Mapping[str, JsonSchema],
+    required: Sequence[str],
+    description: str,
 ) -> JsonSchema:
     attributes = (artifact.cells if isinstance(artifact, Questionnaire) else artifact).schema
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "x-modicum-artifact": identity(artifact),
         "title": "Generalized record",
-        "description": said,
+        "description": description,
         "type": "object",
-        "properties": {name: _words(attributes[name]) | told[name] for name in names},
+        "properties": {name: _words(attributes[name]) | schemas[name] for name in names},
         "required": list(required),
         "additionalProperties": False,
     }
@@ -115,7 +119,7 @@ def _labels(labels: Sequence[str]) -> JsonSchema:
 
 
 def _build_value_schema(partition: AnyPartition) -> JsonSchema:
-    """What may be sent of an attribute that is told the same way in every record."""
+    """Write the schema of an attribute that every record has in the same form."""
     if not isinstance(partition, FullDetail):
         return _labels(partition.labels)
     absent = [{"type": "null"}] if partition.missing == "separate" else []
@@ -126,18 +130,18 @@ def _build_value_schema(partition: AnyPartition) -> JsonSchema:
 
 
 def _cell(cells: CellPartition, cell: int, local: Sequence[str], kept: dict[str, AnyPartition]) -> JsonSchema:
-    """What one cell admits beyond what each attribute admits by itself; nothing where it admits all of that."""
-    told: dict[str, JsonSchema] = {n: {"const": cells.labels(n)[cells.told_by_cell(n)[cell]]} for n in local}
+    """Write the restrictions of one cell beyond those of each attribute; empty if there are none."""
+    schemas: dict[str, JsonSchema] = {n: {"const": cells.labels(n)[cells.told_by_cell(n)[cell]]} for n in local}
     box = cells.tree.boxes[cell]
     for name, partition in kept.items():
         mask = box.get(cells.names.index(name))
         if mask is not None and not mask.all() and not _is_full_date(partition):
-            told[name] = _within(partition, cells.detail[name], mask)
-    return {"properties": told} if told else {}
+            schemas[name] = _within(partition, cells.detail[name], mask)
+    return {"properties": schemas} if schemas else {}
 
 
 def _within(kept: AnyPartition, detail: AnyPartition, mask: Mask) -> JsonSchema:
-    """What a cell whose side is `mask` admits of an attribute that is told besides."""
+    """Write the values of a kept attribute that a cell with the side `mask` admits."""
     if isinstance(kept, FullDetail) and isinstance(detail, Intervals):
         absent = [{"type": "null"}] if detail.missing_code >= 0 and mask[detail.missing_code] else []
         own = np.flatnonzero(mask[: detail.n_buckets]).tolist()

@@ -1,8 +1,7 @@
-"""An artifact and the model that belongs to it, in one folder with a manifest of hashes.
+"""Bundles: an artifact and its model in one folder with a manifest of hashes.
 
-A model trained on one generalization must never be given records of another: the buckets would mean something else.
-The manifest names the artifact by its identity and both files by their SHA-256, and everything is checked again when
-the folder is loaded.
+A model trained on one generalization must never receive records of another, whose buckets mean something else. The
+manifest names the artifact by its identity and both files by their SHA-256; loading the folder checks everything again.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ from modicum.provenance import identity
 from modicum.table.atomic_writing import check_folder, replacing_folder
 from modicum.table.values import canonical, plain
 
-# Whether a model can read what an artifact tells: the same attributes, and buckets that it knows.
+# Check that a model fits an artifact: the same attributes, and buckets that it knows.
 
 Predict = Callable[[Sequence[Told]], Any]
 
@@ -39,7 +38,7 @@ def check_bound(
 ) -> None:
     """Refuse a model that was trained on other attributes or buckets.
 
-    With `predict` it is also tried on every bucket, so that a bundle that cannot predict is never written.
+    With `predict`, also try it on every bucket, so that no bundle is written that cannot predict.
     """
     if model is None:
         return
@@ -47,8 +46,8 @@ def check_bound(
     trained_on = getattr(model, "feature_names_in_", None)
     if trained_on is not None and list(map(str, trained_on)) != names:
         strange = sorted(set(map(str, trained_on)) ^ set(names))
-        what = f"it differs in {format_names(strange)}" if strange else "the order differs"
-        raise ArtifactError(f"The model was trained on other attributes than this artifact gives it: {what}.")
+        what = f"they differ in {format_names(strange)}" if strange else "their order differs"
+        raise ArtifactError(f"The model was trained on other attributes than this artifact provides: {what}.")
     if inputs == "labels":
         _check_categories(artifact, model)
     if predict is not None:
@@ -56,7 +55,7 @@ def check_bound(
 
 
 def _check_categories(artifact: Collected, model: Any) -> None:
-    """Every category that an encoder inside the model has learned must be one of the artifact's labels."""
+    """Check that every category of the encoders inside the model is one of the artifact's labels."""
     labels = _labels(artifact)
     for encoder in _encoders(model):
         for name, categories in zip(encoder.feature_names_in_, encoder.categories_, strict=False):
@@ -76,7 +75,7 @@ def _labels(artifact: Collected) -> dict[str, frozenset[str]]:
 
 
 def _encoders(model: Any) -> Iterator[Any]:
-    """The fitted one-hot and ordinal encoders inside a pipeline or a column transformer."""
+    """Find the fitted one-hot and ordinal encoders inside a pipeline or a column transformer."""
     if hasattr(model, "categories_") and hasattr(model, "feature_names_in_"):
         yield model
     for _, step in getattr(model, "steps", None) or []:
@@ -91,16 +90,16 @@ def _try(artifact: Collected, predict: Predict) -> None:
         found = predict(trials)
     except ArtifactError:
         raise
-    except Exception as error:  # whatever the model may raise: the sentence says what it was tried on
+    except Exception as error:  # models may raise any type
         raise ArtifactError(
-            f"The model cannot predict from what this artifact tells ({type(error).__name__}: {error})."
+            f"The model cannot predict from this artifact's records ({type(error).__name__}: {error})."
         ) from error
     if len(found) != len(trials):
         raise ArtifactError("The model must give one prediction per record.")
 
 
 def _trials(artifact: Collected) -> Iterator[Told]:
-    """Records in which every bucket (or cell) occurs at least once."""
+    """Make records in which every bucket (or cell) occurs at least once."""
     if isinstance(artifact, Questionnaire):
         yield from _make_answers(artifact.cells)
     elif isinstance(artifact, CellPartition):
@@ -119,7 +118,7 @@ def _trial(partition: AnyPartition, i: int, value: Scalar) -> float:
 
 
 def _make_cell_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, float]]]:
-    """Every cell, and beside it what is told the same way in every cell, each of its buckets in turn."""
+    """Make pairs of a cell and values of the kept attributes, with every cell and every bucket."""
     kept = {name: cells.told(name)[0] for name in cells.kept}
     for i in range(max([cells.n_cells, *(len(partition.labels) for partition in kept.values())])):
         cell = i % cells.n_cells
@@ -128,7 +127,7 @@ def _make_cell_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, flo
 
 
 def _make_answers(cells: CellPartition) -> Iterator[Told]:
-    """Answers to a questionnaire that lead to each cell: more than is asked, which decides as well."""
+    """Make answers to a questionnaire that lead to each cell; they may answer more than is asked."""
     for cell, kept in _make_cell_trials(cells):
         values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
         asked = [name for name in cells.needed if name not in kept]
@@ -136,24 +135,24 @@ def _make_answers(cells: CellPartition) -> Iterator[Told]:
         yield tuple((name, kept[name] if name in kept else codes[name]) for name in cells.needed)
 
 
-# The files of a bundle's folder: how they are called, and how they are read with nothing taken on trust.
+# The files of a bundle's folder: their names, and reading them with every check.
 
 MANIFEST, ARTIFACT = "manifest.json", "artifact.json"
 _FILES = {MANIFEST, ARTIFACT, "model.skops", "model.onnx"}
 
 
 def document(artifact: Collected) -> bytes:
-    """The artifact as its file holds it."""
+    """Return the content of the artifact's file."""
     return storage.lines(content_of(artifact)).encode() + b"\n"
 
 
 def artifact_of(content: bytes, kind: str) -> Collected:
-    """The artifact of the bytes that were checked: the file may be another one by now."""
+    """Read the artifact from bytes that were checked, because the file may have changed since."""
     return with_content(kind, storage.parse_json(content, repr(ARTIFACT)), f"The file {ARTIFACT!r}")
 
 
 def versions(format: str | None) -> dict[str, str]:
-    """What a bundle was made with: a model may need the same again."""
+    """Return the versions that made a bundle; a model may need the same ones."""
     packages = ["modicum", *(["scikit-learn", "skops", "numpy"] if format == "skops" else [])]
     found = {"python": platform.python_version()}
     for package in packages:
@@ -163,20 +162,20 @@ def versions(format: str | None) -> dict[str, str]:
 
 
 def hash_content(content: bytes) -> str:
-    """What a manifest knows a file by."""
+    """Return the hash that identifies a file in a manifest."""
     return hashlib.sha256(content).hexdigest()
 
 
 def section(manifest: Mapping[str, object], name: str, fields: Sequence[str]) -> dict[str, str]:
-    """A part of the manifest that has these fields, all of them texts."""
+    """Return a part of the manifest; all its given fields must be texts."""
     found = manifest.get(name)
     if not isinstance(found, dict) or any(not isinstance(found.get(each), str) for each in fields):
-        raise ArtifactError(f"The manifest's field {name!r} must have the texts {', '.join(fields)}.")
+        raise ArtifactError(f"The manifest's field {name!r} must have the text fields {', '.join(fields)}.")
     return found
 
 
 def read_checked_bytes(path: Path, expected: str) -> bytes:
-    """A file's content, refused where the manifest knows another."""
+    """Read a file and refuse it if its hash differs from the manifest's."""
     content = plain_bytes(path)
     if hash_content(content) != expected:
         raise ArtifactError(f"The bundle's file {path.name!r} is not the one that its manifest names; save it again.")
@@ -184,29 +183,29 @@ def read_checked_bytes(path: Path, expected: str) -> bytes:
 
 
 def plain_bytes(path: Path) -> bytes:
-    """A file's content; a device or a pipe, which may never end, is not read."""
+    """Read a regular file; refuse a device or a pipe, which may never end."""
     try:
         if path.exists() and not path.is_file():
-            raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: it is no plain file.")
+            raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: it is not a regular file.")
         return path.read_bytes()
     except OSError as error:
         raise ArtifactError(f"The bundle's file {path.name!r} cannot be read: {error.strerror}.") from None
 
 
 def check_bundle_folder(folder: str | os.PathLike[str]) -> None:
-    """Refuse a folder that no bundle can be written to, before any work is done for it."""
+    """Refuse a folder that cannot take a bundle, before any other work."""
     check_path(folder)
     check_folder(folder, is_bundle, "bundle")
 
 
 def check_path(folder: Any) -> None:
-    """Refuse what is no path."""
+    """Refuse anything except a path."""
     if not isinstance(folder, str | os.PathLike) or not isinstance(os.fspath(folder), str):
         raise ParameterError(f"The 'folder' parameter must be a path. Got {type(folder).__name__} instead.")
 
 
 def is_bundle(folder: Path) -> bool:
-    """Whether a folder holds a bundle and nothing else: a store beside the model would be lost with the old bundle."""
+    """Whether a folder holds only a bundle: replacing it would delete other files, such as a store."""
     if not {each.name for each in folder.iterdir()} <= _FILES:
         return False
     try:
@@ -220,18 +219,18 @@ def is_bundle(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Bundle:
-    """What a service needs: what is collected, and what predicts from it.
+    """An artifact and its model, as a service needs them.
 
     Attributes
     ----------
     artifact : Generalization, CellPartition or Questionnaire
-    model : the model, or None where nothing is predicted or the artifact itself predicts
-    inputs : what the model is given, as `transform` has it: "labels", "codes" or "values"
-    label : the name of what is predicted, or None
-    classes : the values that it may have, or None for a number
-    identity : the hash that the artifact is known by
-    format : what its generalized records look like
-    manifest : the manifest as it was read, or empty
+    model : the model, or None if nothing is predicted or the artifact itself predicts
+    inputs : the model's input, as in `transform`: "labels", "codes" or "values"
+    label : the name of the predicted label, or None
+    classes : the classes of the label, or None for a number
+    identity : the artifact's hash
+    format : the format of its generalized records
+    manifest : the manifest that was read, or empty
 
     Examples
     --------
@@ -258,16 +257,16 @@ class Bundle:
 
     @property
     def kind(self) -> str:
-        """Of which kind the artifact is: "generalization", "cells" or "questionnaire"."""
+        """The kind of the artifact: "generalization", "cells" or "questionnaire"."""
         return kind_of(self.artifact)
 
     @property
     def can_predict(self) -> bool:
-        """Whether there is a model, or an artifact whose cells say what the model would."""
+        """Whether there is a model, or an artifact whose cells hold its predictions."""
         return self.model is not None or _predicts_itself(self.artifact)
 
     def predict(self, told: Sequence[Told]) -> list[PredictedRecord]:
-        """The prediction for checked records (`format.check`), each with the probabilities of the classes if known.
+        """Predict checked records (`format.check`), each with the probabilities of the classes if known.
 
         Examples
         --------
@@ -286,7 +285,7 @@ class Bundle:
         """
         if self.model is None:
             if not self.can_predict:
-                raise ArtifactError("This bundle has no model, so that nothing is predicted.")
+                raise ArtifactError("This bundle has no model, so it cannot predict.")
             return [{"prediction": self.format.prediction(each), "probabilities": None} for each in told]
         frame = self.format.inputs(told, self.inputs)
         predicted = plain(self.model.predict(frame).tolist())
@@ -321,19 +320,19 @@ def save_bundle(
     Parameters
     ----------
     folder : path
-        A new folder; an existing bundle is replaced, a folder that holds any other file is refused.
+        A new folder; an existing bundle is replaced, a folder with any other file is refused.
     artifact : Generalization, CellPartition or Questionnaire
     model : scikit-learn model or ONNX model, optional
-        A fitted scikit-learn model is written by skops (see `modicum.export.stored_model` for the types it may hold);
-        an ONNX model is given as a path that ends in .onnx, as bytes or as a ModelProto. It is tried on every bucket
-        before anything is written.
+        A fitted scikit-learn model, saved by skops (see `modicum.export.stored_model` for the allowed types), or an
+        ONNX model as a path that ends in .onnx, as bytes or as a ModelProto. It is tried on every bucket before
+        anything is written.
     inputs : "labels", "codes" or "values"
-        What the model was trained on: the artifact's labels, its codes, or raw data, for which one value of each bucket
-        stands in.
+        The training data of the model: the artifact's labels, its codes, or raw data, which one value per bucket then
+        represents.
     label : str, optional
-        The name of what is predicted; by default the schema's label.
+        The name of the predicted label; by default the schema's label.
     classes : sequence, optional
-        For an ONNX model the classes, in the order of its probabilities; others say it themselves.
+        The classes of an ONNX model in the order of its probabilities; other models know theirs.
 
     Examples
     --------
@@ -379,15 +378,15 @@ def _check_named(label: Any, classes: Any) -> None:
     given = classes.tolist() if isinstance(classes, np.ndarray) else classes
     known = str | bool | int | float | np.generic
     if given is not None and not (isinstance(given, list | tuple) and all(isinstance(each, known) for each in given)):
-        raise ParameterError("The 'classes' parameter must be a list of texts, numbers or truth values.")
+        raise ParameterError("The 'classes' parameter must be a list of texts, numbers or booleans.")
 
 
 def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
-    """Read a bundle; a file that was changed, or a model that belongs to another artifact, is refused.
+    """Read a bundle; refuse a file that was changed or a model that belongs to another artifact.
 
-    Hashes find damage and mix-ups, not malice: whoever can write the folder can write its manifest too. None of its
-    code is run, and trees whose nodes lead nowhere are refused; yet compiled code reads other parts of a model too, and
-    forged ones can crash the process, so load bundles only from where you trust.
+    Hashes find damage and mix-ups, not malice: anyone who can write the folder can also write its manifest. No code
+    from the bundle is run, and trees with invalid nodes are refused. But compiled code also reads other parts of a
+    model, and forged ones can crash the process, so load bundles only from sources that you trust.
 
     Examples
     --------
@@ -401,7 +400,7 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     check_path(folder)
     path = Path(folder)
     if not path.is_dir():
-        raise ArtifactError(f"There is no bundle at {os.fspath(folder)!r}: it is no folder.")
+        raise ArtifactError(f"There is no bundle at {os.fspath(folder)!r}: it is not a folder.")
     manifest = storage.parse_json(plain_bytes(path / MANIFEST), repr(os.fspath(path / MANIFEST)))
     if manifest["modicum"] != "bundle":
         raise ArtifactError(f"The file {MANIFEST!r} in {os.fspath(folder)!r} does not describe a bundle.")
@@ -418,7 +417,7 @@ def load_bundle(folder: str | os.PathLike[str]) -> Bundle:
     if bound["artifact"] != described["identity"]:
         raise ArtifactError("The model in this bundle belongs to another generalization; it would misread the buckets.")
     if bound["format"] not in ("skops", "onnx") or bound["inputs"] not in get_args(Inputs):
-        raise ArtifactError("The manifest speaks of a model format or inputs that this modicum does not know.")
+        raise ArtifactError("The manifest names a model format or inputs that this modicum does not know.")
     content = read_checked_bytes(path / f"model.{bound['format']}", bound["sha256"])
     model = model_of(content, bound["format"], classes)
     inputs = cast(Inputs, bound["inputs"])

@@ -1,8 +1,8 @@
-"""A model as bytes and back without pickle: scikit-learn's through skops, anything else as ONNX.
+"""Convert a model to bytes and back without pickle: scikit-learn models through skops, all others as ONNX.
 
-skops builds only objects of types it is told to trust. It trusts scikit-learn's estimators, numpy's and scipy's arrays
-by itself; `TRUSTED` adds parts of scikit-learn's trees, networks and calibrated models, and of this library's own
-encoder. A model with any other type is refused, when it is saved and when it is loaded.
+skops only builds objects of trusted types. By default it trusts scikit-learn's estimators and the arrays of numpy and
+scipy; `TRUSTED` adds parts of scikit-learn's trees, networks and calibrated models, and of this library's encoder. A
+model with any other type is refused when it is saved and when it is loaded.
 """
 
 import io
@@ -21,17 +21,17 @@ import pandas as pd
 
 from modicum.errors import ArtifactError, require
 
-# The same model as the same bytes: what skops writes, without the traces of one run.
+# Write the same model as the same bytes, without the traces of one run in a skops file.
 #
-# skops names objects and array files by their addresses in memory, lists sets in the order of a random hash and stamps
-# files with the time. None of it is part of the model, and with it two savings of one model could never be compared.
+# skops names objects and array files by memory addresses, lists sets in the order of a random hash and adds the time to
+# files. These are not part of the model, and they would make two files of one model differ.
 
 _SCHEMA = "schema.json"
-_PLAIN = ("JsonNode", "TypeNode")  # equal ones are the same, whether or not one run held them once
+_PLAIN = ("JsonNode", "TypeNode")  # equal nodes get one number, even if a run had several objects
 
 
 def repeatable(content: bytes) -> bytes:
-    """A skops file that loads the same, with objects and parts numbered as they first appear, stored, of a fixed date.
+    """Rewrite a skops file with objects and parts numbered by first appearance, uncompressed, with a fixed date.
 
     Examples
     --------
@@ -52,14 +52,14 @@ def repeatable(content: bytes) -> bytes:
 
 
 class _Renaming:
-    """New numbers for the objects of one file, and new names for its parts."""
+    """Assign new numbers to the objects of a file, and new names to its parts."""
 
     def __init__(self) -> None:
-        self.ids: defaultdict[Any, int] = defaultdict(itertools.count(1).__next__)  # skops takes 0 for no number
+        self.ids: defaultdict[Any, int] = defaultdict(itertools.count(1).__next__)  # skops reads 0 as no number
         self.files: dict[str, str] = {}
 
     def node(self, node: Any) -> Any:
-        """A node of the schema with all below it; what is no node stays as it is."""
+        """Renumber a node of the schema and all below it; leave other values unchanged."""
         if isinstance(node, list):
             return [self.node(each) for each in node]
         if not isinstance(node, dict):
@@ -69,7 +69,7 @@ class _Renaming:
         return {key: self._entry(key, value, node) for key, value in node.items()}
 
     def _entry(self, key: str, value: Any, node: Mapping[str, object]) -> Any:
-        """A node's own number or file is a number or a text; an attribute that is called so is a node again."""
+        """Renumber an entry: a node's number is an int and its file a text; an attribute of that name is a node."""
         if key == "__id__" and isinstance(value, int):
             return self.ids[_serialize_node(node) if node.get("__loader__") in _PLAIN else value]
         if key == "file" and isinstance(value, str):
@@ -78,7 +78,7 @@ class _Renaming:
 
 
 def _serialize_node(node: Any) -> str:
-    """What a node says, without what it is numbered or where it is kept."""
+    """Write a node without its numbers and file names."""
     return json.dumps(_bare(node), sort_keys=True)
 
 
@@ -94,17 +94,17 @@ def _zip_parts(parts: dict[str, bytes]) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as target:
         for name, content in parts.items():
-            entry = zipfile.ZipInfo(name)  # dated 1980, as far back as the format goes
-            entry.create_system = 3  # wherever it is written
+            entry = zipfile.ZipInfo(name)  # dated 1980, the earliest date of the format
+            entry.create_system = 3  # the same on every system
             target.writestr(entry, content)
     return written.getvalue()
 
 
-# Whether the trees inside a loaded model lead somewhere: compiled code follows their nodes without looking.
+# Check the trees inside a loaded model: compiled code follows their nodes without checks.
 
 
 def check_trees(model: Any) -> None:
-    """Refuse scikit-learn's trees whose nodes lead outside the tree or back, or ask for a column that there is not.
+    """Refuse scikit-learn trees with nodes that lead outside the tree or back, or use a column that does not exist.
 
     Examples
     --------
@@ -113,16 +113,16 @@ def check_trees(model: Any) -> None:
     >>> check_trees(DecisionTreeClassifier().fit([[0], [1]], [0, 1]))
     """
     if not all(_is_sound(tree, width) for tree, width in _trees(model)):
-        raise ArtifactError("The model holds a tree whose nodes lead nowhere; it is damaged or was forged.")
+        raise ArtifactError("The model has a tree with invalid nodes; it is damaged or was forged.")
 
 
 def _trees(model: Any) -> Iterator[tuple[Any, Any]]:
-    """Every tree below an object, and how many columns the nearest estimator above it takes."""
+    """Find every tree below an object, and the number of columns of the nearest estimator above it."""
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor  # deferred: only models need it
     from sklearn.tree._tree import Tree
 
     left: list[tuple[Any, Any]] = [(model, 0)]
-    seen: dict[tuple[int, Any], Any] = {}  # holds each object, so that no other one gets its number meanwhile
+    seen: dict[tuple[int, Any], Any] = {}  # keeps each object alive, so that its id stays unique
     while left:
         found, width = left.pop()
         if (id(found), width) in seen:
@@ -147,13 +147,13 @@ def _below(found: Any, width: Any) -> list[tuple[Any, Any]]:
     given = own.get("n_features_in_", width)
     width = given if isinstance(given, Real) else 0
     below = [(each, width) for each in own.values()]
-    if "n_trees_per_iteration_" in own:  # gradient boosting, which asks its estimators' trees past the estimators
+    if "n_trees_per_iteration_" in own:  # gradient boosting uses the trees directly
         below += [(each.tree_, width) for each in np.ravel(own.get("estimators_", [])) if hasattr(each, "tree_")]
     return below
 
 
 def _is_sound(tree: Any, width: Any) -> bool:
-    """Whether every node that asks has a column to ask for, and leads to later nodes of its tree."""
+    """Whether every inner node has a valid column and leads to later nodes of its tree."""
     if hasattr(tree, "node_count"):
         if not 0 < tree.node_count <= tree.capacity:
             return False
@@ -188,7 +188,7 @@ TRUSTED = (
 
 
 def model_bytes(model: Any) -> tuple[bytes, ModelFormat]:
-    """A model as bytes, and in which format: ONNX where it is one (a `.onnx` path, bytes or a ModelProto)."""
+    """Return a model as bytes and their format: ONNX for a `.onnx` path, bytes or a ModelProto, else skops."""
     if isinstance(model, bytes):
         return model, "onnx"
     if hasattr(model, "SerializeToString"):
@@ -196,19 +196,21 @@ def model_bytes(model: Any) -> tuple[bytes, ModelFormat]:
     if isinstance(model, str | Path):
         return _read(Path(model)), "onnx"
     if not hasattr(model, "predict"):
-        raise ArtifactError(f"A model must have the method predict, or be an ONNX model. Got {type(model).__name__}.")
+        raise ArtifactError(
+            f"The model must be an ONNX model or have the method predict. Got {type(model).__name__} instead."
+        )
     import skops.io  # deferred: it brings scikit-learn
 
     try:
         content = repeatable(skops.io.dumps(model))
-    except Exception as error:  # whatever a stranger's estimator may raise when it is taken apart
+    except Exception as error:  # an estimator may raise any type
         raise ArtifactError(f"The model cannot be saved by skops: {type(error).__name__}.") from error
     _refuse_strangers(content)
     return content, "skops"
 
 
 def model_of(content: bytes, format: str, classes: Sequence[Any] | None = None) -> Any:
-    """The model of these bytes."""
+    """Load the model from its bytes."""
     if format == "onnx":
         return OnnxModel(content, classes)
     import skops.io
@@ -220,7 +222,7 @@ def model_of(content: bytes, format: str, classes: Sequence[Any] | None = None) 
         return model
     except ArtifactError:
         raise
-    except Exception as error:  # damaged in a way of its own
+    except Exception as error:  # damage may raise any type
         raise ArtifactError(f"The model cannot be read by skops: {type(error).__name__}.") from error
 
 
@@ -229,18 +231,18 @@ def _refuse_strangers(content: bytes) -> None:
 
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
-            raise ArtifactError("The model is compressed, so that it could be far larger than it looks; save it again.")
+            raise ArtifactError("The model is compressed and could be far larger than its file; save it again.")
     strange = sorted(set(skops.io.get_untrusted_types(data=content)) - set(TRUSTED))
     if strange:
         raise ArtifactError(
-            f"The model holds an object of the type {strange[0]!r}, which is not on the list of types that a bundle "
-            "may hold; export the model to ONNX instead."
+            f"The model holds an object of the type {strange[0]!r}, which a bundle must not hold; export the model to "
+            "ONNX instead."
         )
 
 
 def _read(path: Path) -> bytes:
     if path.suffix.lower() != ".onnx":
-        raise ArtifactError(f"A model file must be ONNX and end in .onnx. Got {path.name!r}.")
+        raise ArtifactError(f"A model file must be ONNX and end in .onnx. Got {path.name!r} instead.")
     try:
         return path.read_bytes()
     except OSError as error:
@@ -248,11 +250,11 @@ def _read(path: Path) -> bytes:
 
 
 class OnnxModel:
-    """An ONNX model that is asked like scikit-learn's.
+    """An ONNX model with the interface of scikit-learn.
 
-    It has either one input per column, by the columns' names (`capital_gain` for `capital-gain`, as converters write
-    them), or a single matrix of numbers. Its first output is the prediction; a second one, where there is one, holds
-    the probability of each class.
+    It has either one input per column with the column's name (`capital_gain` for `capital-gain`, as converters write
+    it), or a single matrix of numbers. Its first output is the prediction; an optional second one is the probability of
+    each class.
     """
 
     def __init__(self, content: bytes, classes: Sequence[Any] | None = None) -> None:
@@ -262,7 +264,7 @@ class OnnxModel:
         options.intra_op_num_threads = 1
         try:
             self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime has an exception of its own for each reason
+        except Exception as error:  # onnxruntime has an exception for each reason
             raise ArtifactError(f"The model is not valid ONNX: {type(error).__name__}.") from None
         self._inputs = {each.name: each.type for each in self._session.get_inputs()}
         if classes is not None:
@@ -271,11 +273,11 @@ class OnnxModel:
             self.predict_proba = self._probabilities
 
     def predict(self, X: pd.DataFrame) -> Any:
-        """The model's first output, one entry per record."""
+        """Return the model's first output, one entry per record."""
         return np.asarray(self._run(X)[0]).reshape(-1)
 
     def _probabilities(self, X: pd.DataFrame) -> Any:
-        """The model's second output, one row per record and one column per class."""
+        """Return the model's second output, one row per record and one column per class."""
         found = self._run(X)[1]
         if isinstance(found, list):  # one dictionary per record
             return np.array([[row[label] for label in self.classes_.tolist()] for row in found])
@@ -294,7 +296,7 @@ class OnnxModel:
 
 
 def _columns_by_input(inputs: list[str], columns: list[str]) -> dict[str, str] | None:
-    """Which column each input is given; None where a single input takes them all as a matrix."""
+    """Return the column for each input; None if a single input takes all columns as a matrix."""
     written: dict[str, list[str]] = {}
     for column in columns:
         for spelling in {column, re.sub(r"\W", "_", column, flags=re.ASCII)}:
@@ -304,7 +306,7 @@ def _columns_by_input(inputs: list[str], columns: list[str]) -> dict[str, str] |
     if lacking is not None and len(inputs) == 1:
         return None
     if lacking is not None:
-        raise ArtifactError(f"The model asks for {lacking!r}, which the artifact does not give it.")
+        raise ArtifactError(f"The model needs the input {lacking!r}, which the artifact does not provide.")
     return {name: own if isinstance(own, str) else own[0] for name, own in found.items()}
 
 
@@ -317,5 +319,5 @@ def _numpy_type(kind: str) -> Any:
         "tensor(int32)": np.int32,
     }
     if kind not in known:
-        raise ArtifactError(f"The model has an input of the type {kind}, which a bundle cannot give it.")
+        raise ArtifactError(f"The model has an input of the type {kind}, which a bundle cannot provide.")
     return known[kind]

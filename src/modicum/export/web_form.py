@@ -1,7 +1,7 @@
-"""A form as one HTML page: asks no more than an artifact needs, and shows what is sent before it is sent.
+"""Build a form as an HTML page that asks no more than an artifact needs, and shows what it will send.
 
-Everything happens on the person's device: the page holds the artifact as JavaScript, its style and its words, and its
-content-security policy lets it reach nothing but the endpoint that answers are sent to ([Staab24 Figure 3],
+Everything happens on the person's device. The page contains the artifact as JavaScript, its style and its texts, and
+its content-security policy allows connections only to the endpoint that receives the answers ([Staab24 Figure 3],
 [Goldsteen22 §3.2]).
 """
 
@@ -23,7 +23,7 @@ from modicum.generalization.core import Generalization
 from modicum.generalization.loading import Collected
 from modicum.generalization.questionnaire import Questionnaire
 
-# Where a form may send answers: an address that fits into a content-security policy.
+# The endpoint of a form: an address that fits into a content-security policy.
 
 _PATH = re.compile(r"/(?!/)[A-Za-z0-9._~!$&()*+=:@%/?-]*\Z")
 _HOST = re.compile(r"([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?\Z")
@@ -31,7 +31,7 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 def check_endpoint(endpoint: Any) -> None:
-    """Refuse anything but a path of the same server, an https address, or http on this machine.
+    """Refuse anything except a path of the same server, an https address, or http on this machine.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def check_endpoint(endpoint: Any) -> None:
     >>> check_endpoint("http://example.org/records")
     Traceback (most recent call last):
     ...
-    modicum.errors.ParameterError: The 'endpoint' parameter must use https: answers would travel readable by others.
+    modicum.errors.ParameterError: The 'endpoint' parameter must use https; others could read answers sent over http.
     """
     if endpoint is None or (isinstance(endpoint, str) and _PATH.match(endpoint)):
         return
@@ -55,11 +55,11 @@ def check_endpoint(endpoint: Any) -> None:
             f"The 'endpoint' parameter must be a path such as /records or an https address. Got {endpoint!r} instead."
         )
     if parts.scheme == "http" and host not in _LOCAL:
-        raise ParameterError("The 'endpoint' parameter must use https: answers would travel readable by others.")
+        raise ParameterError("The 'endpoint' parameter must use https; others could read answers sent over http.")
 
 
 def _odd(parts: Any) -> bool:
-    """Whether a query holds what an address does not, or a port is none."""
+    """Whether the query has a forbidden character, or the port is invalid."""
     try:
         port = parts.port
     except ValueError:
@@ -68,7 +68,7 @@ def _odd(parts: Any) -> bool:
 
 
 def origin(endpoint: str | None) -> str:
-    """What `connect-src` names: nothing, the page's own server, or the endpoint's.
+    """Return the value of `connect-src`: none, the page's own server, or the endpoint's server.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def origin(endpoint: str | None) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-# The words of a form's page, in a file per language that can be translated.
+# The texts of a form's page, in one file per language.
 
 _PARTS = Path(__file__).parent / "form_page"
 _FOLDER = _PARTS / "strings"
@@ -92,7 +92,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z")
 
 
 def languages() -> list[str]:
-    """The languages that come with modicum.
+    """List the languages that come with modicum.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def languages() -> list[str]:
 
 
 def page_strings(strings: str | os.PathLike[str] | Mapping[str, str]) -> dict[str, str]:
-    """All words by their key: of a language, of a JSON file, or as given; none may lack and none be unknown.
+    """Return all texts by key, from a language, a JSON file or a mapping, without missing or unknown keys.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _read(path: Path) -> Any:
 
 def _check_strings(found: Any, what: str) -> dict[str, str]:
     if not isinstance(found, dict):
-        raise ParameterError(f"The {what} must be an object of texts by key.")
+        raise ParameterError(f"The {what} must map keys to texts.")
     known = _read(_FOLDER / "en.json")
     for key in known:
         if key not in found:
@@ -163,13 +163,13 @@ def _places(text: str) -> set[str]:
     return set(re.findall(r"\{([^{}]*)\}", text))
 
 
-# How a form words buckets: by the names that an officer gave, else from edges and members by the page itself.
+# The words for buckets in a form: labels from the artifact; otherwise the page uses edges and members.
 
-RANGE = True  # an ordered group that is called by its first and last member
+RANGE = True  # an ordered group named by its first and last member
 
 
 def wording(artifact: Collected) -> list[list[Any] | None]:
-    """For each attribute and bucket its own name, true where it is a range of an order, or null for the page to word.
+    """Return for each attribute and bucket its own name, True for an ordered range, or None if the page names it.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def wording(artifact: Collected) -> list[list[Any] | None]:
     [[None, None]]
     """
     asked = artifact.cells if isinstance(artifact, Questionnaire) else artifact
-    return [_names(asked.told(name)[0]) for name in asked.names]  # kept ones as they are kept
+    return [_names(asked.told(name)[0]) for name in asked.names]
 
 
 def _names(partition: AnyPartition) -> list[Any] | None:
@@ -192,7 +192,7 @@ def _names(partition: AnyPartition) -> list[Any] | None:
 
 
 def _group_name(values: tuple[str, ...], partition: Groups) -> str | bool | None:
-    """The ancestor that a group is; true for a range of an order."""
+    """Return the ancestor with exactly these values, True for an ordered range, or None."""
     attribute = partition.attribute
     plain = group_label(values, attribute.model_copy(update={"hierarchy": None}))
     named = group_label(values, attribute)
@@ -203,7 +203,7 @@ def _group_name(values: tuple[str, ...], partition: Groups) -> str | bool | None
 
 
 def list_told_labels(cells: CellPartition, name: str) -> list[list[Any]] | None:
-    """Every label that a cell may tell of an attribute, with its buckets; null for a kept attribute."""
+    """List every label of an attribute in the cells, with its buckets; None for a kept attribute."""
     if name in cells.kept:
         return None
     return [[label, codes] for label, codes in zip(cells.labels(name), cells.told(name)[1], strict=True)]
@@ -222,22 +222,22 @@ def form_page(
     title: str | None = None,
     exact: bool = True,
 ) -> str:
-    """A page that asks for what the artifact needs and sends its buckets.
+    """Build a page that asks for what the artifact needs and sends its buckets.
 
-    Of a `CellPartition` every attribute is asked in the buckets of its detail, and what the record's cell tells is
-    sent; of a `Questionnaire` questions come in any order and vanish as they become needless.
+    For a `CellPartition`, the page asks every attribute in the buckets of its detail, and sends what the record's cell
+    reveals. For a `Questionnaire`, people answer in any order, and questions disappear when they are not needed.
 
     Parameters
     ----------
     artifact : Generalization, CellPartition or Questionnaire
     endpoint : str, optional
-        Where `{"generalization": identity, "id": random, "record": {...}}` is posted: a path such as "/records" of the
-        server the page comes from, or an https address. Without one the page saves answers as a file.
+        The address that receives `{"generalization": identity, "id": random, "record": {...}}`: a path such as
+        "/records" of the page's own server, or an https address. Without it, the page saves answers as a file.
     strings : "en", "de", a JSON file or a mapping
-        The page's own words.
+        The page's own texts.
     title : str, optional
     exact : bool
-        Whether a person may type an exact number or date of which only the range is sent.
+        Whether people may type an exact number or date, of which the page sends only the range.
 
     Examples
     --------
@@ -274,9 +274,9 @@ def form_page(
 
 
 def content_security_policy(page: str, endpoint: str | None = None) -> str:
-    """What a server should send as the `Content-Security-Policy` header of a page that `form_page` made.
+    """Return the `Content-Security-Policy` header that a server should send with a page of `form_page`.
 
-    The page holds the same as a meta element, except that only a header can say that no other page may frame it.
+    The page has the same policy as a meta element, but only a header can forbid other pages to frame it.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def content_security_policy(page: str, endpoint: str | None = None) -> str:
     script = re.search(r'<script type="module">(.*?)</script>', page, re.DOTALL)
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
     if script is None or style is None:
-        raise ParameterError("The 'page' parameter must be a page that form_page made.")
+        raise ParameterError("The 'page' parameter must be a page made by form_page.")
     return f"{_policy(script[1], style[1], endpoint)}; frame-ancestors 'none'"
 
 
@@ -316,7 +316,7 @@ def _hash(text: str) -> str:
 
 
 def _script(artifact: Collected, data: Mapping[str, object]) -> str:
-    """The artifact's module, then the page's own code in a block of its own, so that no two names meet."""
+    """Join the artifact's module and the page's code, in a block of its own to avoid name clashes."""
     told = [list_told_labels(artifact, n) for n in artifact.names] if isinstance(artifact, CellPartition) else None
     data = {**data, "wording": wording(artifact), "told": told}
     own = "\n".join((_PARTS / name).read_text(encoding="utf-8") for name in _SCRIPTS)

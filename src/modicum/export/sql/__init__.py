@@ -1,1 +1,1 @@
-"""An artifact as SQL: one SELECT that gives the buckets where the data is, in five dialects."""
+"""Export artifacts as SQL: a SELECT of the buckets, in five dialects."""

@@ -1,7 +1,7 @@
-"""What five SQL dialects share and where they differ: types, text in normal form C, NaN, and which names they hold.
+"""The differences of five SQL dialects: types, text in normal form C, NaN, and allowed names.
 
-Everything is a sqlglot expression; sqlglot writes it down, so that quotes, backslashes and newlines in a name or a
-category are its dialect's own business. What a dialect cannot hold is refused here, before it is cut or misread.
+Everything is a sqlglot expression, and sqlglot writes quotes, backslashes and newlines in names and categories as each
+dialect requires. Names and texts that a dialect cannot represent are refused here, before they are cut or misread.
 """
 
 import re
@@ -29,18 +29,18 @@ _NO_BIGQUERY_NAME = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """One dialect; the defaults are what most of them have.
+    """A dialect; the defaults fit most of them.
 
     Attributes
     ----------
-    name, title : what sqlglot calls it, and people
+    name, title : its name in sqlglot, and for people
     double, text, moment : its types for float64, text, and a date with time but without zone
-    normal : a text in Unicode normal form C; None where the dialect has no function for it
-    asks_for_nan : whether it has a function that asks for NaN; else NaN equals itself
-    fold : what two names have in common that are the same column to it
-    longest, measured_in : how long a name may be, in 'bytes' or 'characters'
+    normal : converts text to Unicode normal form C; None if the dialect has no function for it
+    asks_for_nan : whether it has a function that tests for NaN; else NaN equals itself
+    fold : maps a name to its case-folded form; names of the same column have the same form
+    longest, measured_in : the maximum length of a name, in 'bytes' or 'characters'
     cuts_at_nul : whether `normal` would cut a text at a NUL character
-    no_name, no_text : characters that a name or a text must not hold (regular expressions), and how to say so
+    no_name, no_text : forbidden characters in a name or a text (regular expressions), and their description
     """
 
     name: str
@@ -58,43 +58,43 @@ class Dialect:
     no_text: tuple[str, str] = _NOTHING
 
     def cast(self, node: Node, kind: str) -> Node:
-        """`CAST(node AS kind)`; what sqlglot reads back in this dialect decides which of its casts that is."""
+        """Return `CAST(node AS kind)`, as the cast class that sqlglot reads back in this dialect."""
         return _cast(self.name)(this=node, to=exp.DataType.build(kind, dialect=self.name))
 
     def is_nan(self, node: Node) -> Node:
-        """Whether a float64 is NaN."""
+        """Test whether a float64 is NaN."""
         if self.asks_for_nan:
             return exp.IsNan(this=node)
         return exp.EQ(this=node, expression=self.cast(exp.Literal.string("NaN"), self.double))
 
     def identifier(self, name: str, what: str) -> exp.Identifier:
-        """A quoted name; `what` it names is said where the dialect cannot hold it."""
+        """Quote a name; the error for a forbidden name says `what` it names."""
         self._check_name(name, what)
         return exp.to_identifier(name, quoted=True)
 
     def column(self, name: str) -> Node:
-        """A column by its quoted name."""
+        """Return a column by its quoted name."""
         return exp.column(self.identifier(name, "column"))
 
     def literal(self, text: str, attribute: str) -> Node:
-        """A text as a quoted literal; the attribute it belongs to is named where the dialect cannot hold it."""
+        """Return a text as a quoted literal; the error for a forbidden text names its attribute."""
         found = "half a Unicode character" if _is_broken(text) else None
         if found is None and re.search(self.no_text[0], text):
             found = self.no_text[1]
         if found is not None:
             raise ParameterError(
-                f"A bucket or category of {attribute!r} holds {found}, which {self.title} has no text for."
+                f"A bucket or category of {attribute!r} holds {found}, which {self.title} cannot represent."
             )
         return exp.Literal.string(text)
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse names that this dialect would take for the same column."""
+        """Refuse names that are the same column in this dialect."""
         seen: dict[str, str] = {}
         for name in names:
             other = seen.setdefault(self.fold(name), name)
             if other != name:
                 raise ParameterError(
-                    f"{self.title} cannot tell the columns {format_names([other, name])} apart; rename one."
+                    f"{self.title} cannot distinguish the columns {format_names([other, name])}; rename one."
                 )
 
     def _check_name(self, name: str, what: str) -> None:
@@ -122,7 +122,7 @@ def _is_broken(text: str) -> bool:
 
 
 def _plain_lower(name: str) -> str:
-    """Only the letters A to Z in lower case."""
+    """Convert only the letters A to Z to lower case."""
     return re.sub("[A-Z]", lambda letter: letter[0].lower(), name)
 
 
@@ -190,7 +190,7 @@ DIALECTS = {dialect.name: dialect for dialect in _ALL}
 
 
 def dialect_of(name: Any) -> Dialect:
-    """A dialect by name.
+    """Return a dialect by its name.
 
     Examples
     --------

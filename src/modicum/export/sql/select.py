@@ -1,7 +1,7 @@
-"""An artifact as SQL: one SELECT that gives the buckets or cells where the data is, in five dialects.
+"""Export an artifact as a SELECT of its buckets or cells, in five dialects.
 
-Values are compared as `modicum.generalization.bins` says. A column is taken to have the type that the schema's
-`storage` names. A value that the artifact refuses is NULL.
+Values are compared as `modicum.generalization.bins` defines. Columns must have the type that the schema's `storage`
+names. A value that the artifact refuses becomes NULL.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ from modicum.generalization.representatives import representatives
 from modicum.table.schema import Attribute
 from modicum.table.values import canonical, iso, seconds
 
-# One attribute's buckets as an expression.
+# The buckets of one attribute as an expression.
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _MANY = 16
@@ -35,7 +35,7 @@ Spell = Callable[[str], list[Node]]
 
 
 def column(partition: AnyPartition, dialect: Dialect, output: str) -> Node:
-    """The attribute's labels, codes or representative values, without a name; a number in full detail as it is."""
+    """Return labels, codes or representative values of an attribute; a number in full detail is unchanged."""
     if isinstance(partition, FullDetail):
         return _full_detail(partition, dialect, output)
     if output == "codes":
@@ -52,12 +52,12 @@ def column(partition: AnyPartition, dialect: Dialect, output: str) -> Node:
 
 
 def values(attribute: Attribute, given: Sequence[Scalar], dialect: Dialect) -> list[Node]:
-    """Representatives as literals of the type that the attribute's storage names."""
+    """Return representatives as literals in the type of the attribute's storage."""
     return [_value(value, attribute.name, dialect) for value in representatives(attribute, given, None)[0]]
 
 
 def number(value: float) -> Node:
-    """A number as a literal that every dialect reads as the same float64: whole, or with an exponent."""
+    """Return a literal that every dialect reads as the same float64: an integer, or with an exponent."""
     if math.isinf(value):
         raise ParameterError("An infinite number has no literal.")
     whole = isinstance(value, int) or (value.is_integer() and abs(value) < 2**53)
@@ -67,7 +67,7 @@ def number(value: float) -> Node:
 
 
 def moment(value: dt.datetime, dialect: Dialect) -> Node:
-    """A date with time as a literal."""
+    """Return a date with time as a literal."""
     return dialect.cast(exp.Literal.string(value.isoformat(" ")), dialect.moment)
 
 
@@ -84,8 +84,7 @@ def _value(value: Any, name: str, dialect: Dialect) -> Node:
 def _full_detail(partition: FullDetail, dialect: Dialect, output: str) -> Node:
     if output == "codes":
         raise ParameterError(
-            f"The attribute {partition.name!r} is kept as a plain number, so SQL has no bucket codes for it; ask for "
-            "labels or values."
+            f"The attribute {partition.name!r} is kept in full detail, so it has no bucket codes; use labels or values."
         )
     own = dialect.column(partition.name)
     if partition.missing == "separate" or partition.attribute.kind == "date":
@@ -111,7 +110,7 @@ def _interval_column(partition: Intervals, dialect: Dialect, found: Sequence[Nod
 
 
 def _last_moment(edge: float) -> dt.datetime:
-    """The last microsecond that is not past an edge, which is compared in float64: far from 1970 several are equal."""
+    """Return the last microsecond not after an edge in float64, where several are equal far from 1970."""
     micros = round(edge * 1e6)
     while micros / 1e6 > edge:
         micros -= 1
@@ -125,7 +124,7 @@ def _group_column(partition: Groups, dialect: Dialect, found: Sequence[Node]) ->
     branches = [(absent, _at(found, partition.missing_code)), *_nul_branches(partition, dialect, found)]
     spelled = [[s for value in bucket.values for s in spell(value)] for bucket in partition.buckets]
     same = {i for i, words in enumerate(spelled) if len(words) == 1 and words[0] == found[i] and found[i].is_string}
-    if len(same) > _MANY:  # a kept value is its own label: one look-up instead of a branch for each
+    if len(same) > _MANY:  # kept values are their own labels: one look-up instead of many branches
         branches.append((is_in(compared, [spelled[i][0] for i in sorted(same)]), compared))
     others = [i for i, words in enumerate(spelled) if words and not (i in same and len(same) > _MANY)]
     branches += [(is_in(compared, spelled[i]), found[i]) for i in others]
@@ -133,7 +132,7 @@ def _group_column(partition: Groups, dialect: Dialect, found: Sequence[Node]) ->
 
 
 def _nul_branches(partition: Groups, dialect: Dialect, found: Sequence[Node]) -> list[tuple[Node, Node]]:
-    """Texts with a NUL character, told apart before a function would cut them there; both normal forms are known."""
+    """Return branches for texts with a NUL character, which come before a function that would cut them there."""
     if not dialect.cuts_at_nul or partition.attribute.storage != "text":
         return []
     text = dialect.cast(dialect.column(partition.name), dialect.text)
@@ -147,13 +146,13 @@ def _nul_branches(partition: Groups, dialect: Dialect, found: Sequence[Node]) ->
 
 
 def _comparable(attribute: Attribute, dialect: Dialect) -> tuple[Node, Node, Spell]:
-    """The column to compare, when it is missing, and how a canonical text is written in the column's type."""
+    """Return the column to compare, when it is missing, and how to write a canonical text in its type."""
     own = dialect.column(attribute.name)
     absent: Node = exp.Is(this=own.copy(), expression=exp.Null())
     if attribute.storage in ("integer", "float"):
         double = dialect.cast(own.copy(), dialect.double)
         absent = exp.Or(this=absent, expression=dialect.is_nan(double))
-        if attribute.storage == "integer":  # compared as it is: a float64 is not exact beyond 2**53
+        if attribute.storage == "integer":  # not as float64, which is not exact beyond 2**53
             return own, absent, lambda value: [number(each) for each in as_integers(value)]
         return double.copy(), absent, lambda value: _floats(value, dialect)
     if attribute.storage in ("date", "datetime"):
@@ -173,7 +172,7 @@ def _floats(value: str, dialect: Dialect) -> list[Node]:
 
 
 def _moments(value: str, dialect: Dialect) -> list[Node]:
-    """The date whose canonical text this is, if there is one."""
+    """Convert the canonical text of a date; else return an empty list."""
     try:
         when = seconds(value)
         return [moment(_EPOCH + dt.timedelta(seconds=when), dialect)] if canonical(iso(when)) == value else []
@@ -182,7 +181,7 @@ def _moments(value: str, dialect: Dialect) -> list[Node]:
 
 
 def is_in(compared: Node, choices: Sequence[Node]) -> Node:
-    """Whether a column holds one of these values."""
+    """Test whether a column has one of these values."""
     if len(choices) == 1:
         return exp.EQ(this=compared.copy(), expression=choices[0].copy())
     return exp.In(this=compared.copy(), expressions=[choice.copy() for choice in choices])
@@ -197,15 +196,15 @@ def _case(branches: Sequence[tuple[Node, Node]], default: Node) -> Node:
     return exp.Case(ifs=ifs, default=default.copy())
 
 
-# What SELECTs of generalizations and of cells share: where they read, what they pass through, how they are written.
+# The common parts of SELECTs: the table, the columns to pass through, writing them.
 
 
 def build_select(
     columns: Sequence[tuple[str, Node]], origin: exp.Table | exp.Subquery, dialect: Dialect, keep: Sequence[str]
 ) -> exp.Select:
-    """`keep` as they are and the columns under their names, from a table."""
+    """Select the columns `keep` unchanged, and named columns, from a table."""
     if not columns and not keep:
-        raise ArtifactError("This artifact collects nothing, and a SELECT has no table without columns.")
+        raise ArtifactError("This artifact collects nothing, and SQL has no tables without columns.")
     dialect.check_columns([*keep, *(name for name, _ in columns)])
     plain = [dialect.column(name) for name in keep]
     named = [
@@ -216,11 +215,11 @@ def build_select(
 
 
 def source(table: str | Sequence[str], dialect: Dialect) -> exp.Table:
-    """A table by its quoted name: a text is parted at its dots, a sequence is taken as it is."""
+    """Return a table by its quoted name: a text is split at its dots, a sequence holds the parts."""
     parts = table.split(".") if isinstance(table, str) else list(table) if isinstance(table, Iterable) else []
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) for part in parts):
         raise ParameterError(
-            "The 'table' parameter must be a table's name, with a schema and a catalog before it at most: 'people', "
+            "The 'table' parameter must be a table's name, optionally with a schema and a catalog, such as 'people' or "
             "'staff.people', or a sequence of such parts."
         )
     named = [dialect.identifier(part, "table") for part in parts]
@@ -228,14 +227,14 @@ def source(table: str | Sequence[str], dialect: Dialect) -> exp.Table:
 
 
 def check_keep(keep: Sequence[str], attributes: Sequence[str]) -> list[str]:
-    """The columns to pass through; one of the attributes would be told in full detail."""
+    """Return the columns to pass through; refuse attributes, whose full detail would pass too."""
     names = [keep] if isinstance(keep, str) else list(keep) if isinstance(keep, Iterable) else None
     if names is None or not all(isinstance(name, str) for name in names):
-        raise ParameterError("The 'keep' parameter must be a list of columns' names.")
-    told = next((name for name in names if name in attributes), None)
-    if told is not None:
+        raise ParameterError("The 'keep' parameter must be a list of column names.")
+    attribute = next((name for name in names if name in attributes), None)
+    if attribute is not None:
         raise ParameterError(
-            f"The column {told!r} is an attribute of this artifact, which 'keep' would pass on in full detail."
+            f"The column {attribute!r} is an attribute of this artifact; 'keep' would pass it through in full detail."
         )
     if len(set(names)) < len(names):
         raise ParameterError("The 'keep' parameter names a column twice.")
@@ -243,39 +242,39 @@ def check_keep(keep: Sequence[str], attributes: Sequence[str]) -> list[str]:
 
 
 def render_sql(tree: exp.Select, dialect: Dialect) -> str:
-    """The tree as text, which sqlglot must read back as the same tree."""
+    """Write the tree as text, which sqlglot must read back as the same tree."""
     text = tree.sql(dialect=dialect.name, pretty=True)
     if sqlglot.parse(text, dialect=dialect.name) != [tree]:
         raise ArtifactError(f"The artifact could not be written in the dialect of {dialect.title}; please report this.")
     return text
 
 
-# Cells as SQL: first each attribute's bucket, then the cell whose box holds them, then what the cell tells.
+# Cells as SQL: first each attribute's bucket, then the cell whose box holds them, then the cell's output.
 
 
 def select_cells(
     cells: CellPartition, origin: exp.Table, dialect: Dialect, output: str = "labels", keep: Sequence[str] = ()
 ) -> exp.Select:
-    """The SELECT as a sqlglot tree."""
+    """Build the SELECT of cells as a sqlglot tree."""
     check_form(output)
     if output == "values":
-        cells.to_dict()  # refuses where a cell's values are an actual person's
+        cells.to_dict()  # refuses values of actual people
     passed = check_keep(keep, cells.names)
-    beside = [(name, column(cells.told(name)[0], dialect, output)) for name in cells.kept]
+    unchanged = [(name, column(cells.told(name)[0], dialect, output)) for name in cells.kept]
     asked = [cells.names[j] for j in cells.tree.asked]
     place = {name: f"{_free(cells, passed)}_{j}" for j, name in enumerate(asked)}
     coded = [(place[name], column(cells.detail[name], dialect, "codes")) for name in asked]
-    inner = build_select([*beside, *coded], origin, dialect, passed)
+    inner = build_select([*unchanged, *coded], origin, dialect, passed)
     cell = (_free(cells, passed), _cell(cells, place, dialect))
     kept = [(name, dialect.column(name)) for name in cells.kept]
     middle = build_select([*kept, cell], _below(inner, dialect, "buckets"), dialect, passed)
     chosen = cells.names if output == "values" else cells.needed
-    told = [(name, _build_cell_column(cells, name, cell[0], dialect, output)) for name in chosen]
-    return build_select(told, _below(middle, dialect, "cells"), dialect, passed)
+    outputs = [(name, _build_cell_column(cells, name, cell[0], dialect, output)) for name in chosen]
+    return build_select(outputs, _below(middle, dialect, "cells"), dialect, passed)
 
 
 def _free(cells: CellPartition, keep: Sequence[str]) -> str:
-    """A name that no column begins with, whatever its case."""
+    """Find a name that no column starts with, in any case."""
     name = "modicum_cell"
     while any(each.casefold().startswith(name) for each in [*cells.names, *keep]):
         name += "_"
@@ -288,7 +287,7 @@ def _below(query: exp.Select, dialect: Dialect, name: str) -> exp.Subquery:
 
 
 def _cell(cells: CellPartition, place: dict[str, str], dialect: Dialect) -> Node:
-    """The number of the box that holds the buckets; NULL where one of them was refused."""
+    """Return the number of the box that holds the buckets; NULL if one of them was refused."""
     strict = [name for name in place if refuses(cells.detail[name])]
     branches = [
         exp.If(this=exp.Is(this=dialect.column(place[name]), expression=exp.Null()), true=exp.Null()) for name in strict
@@ -306,7 +305,7 @@ def _cell(cells: CellPartition, place: dict[str, str], dialect: Dialect) -> Node
 
 
 def _build_cell_column(cells: CellPartition, name: str, cell: str, dialect: Dialect, output: str) -> Node:
-    """What each cell tells of an attribute."""
+    """Return each cell's output of an attribute."""
     if name in cells.kept:
         return dialect.column(name)
     if output == "values":
@@ -336,7 +335,7 @@ def to_sql(
     output: Output = "labels",
     keep: Sequence[str] = (),
 ) -> str:
-    """The artifact as a SELECT: see its method `to_sql`.
+    """Export an artifact as a SELECT: see its method `to_sql`.
 
     Examples
     --------
@@ -364,7 +363,7 @@ def to_sql(
 def select(
     g: Generalization, origin: exp.Table, dialect: Dialect, output: str = "labels", keep: Sequence[str] = ()
 ) -> exp.Select:
-    """The SELECT as a sqlglot tree."""
+    """Build the SELECT of a generalization as a sqlglot tree."""
     check_collected(g, (Generalization,), "g")
     check_form(output)
     kept = check_keep(keep, g.names)
