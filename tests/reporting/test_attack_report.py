@@ -135,7 +135,7 @@ def test_the_most_exposed_are_told_with_interval_and_baseline(found):
     low, high = exposed["interval"]
     for shown in (exposed["error"], low, high, exposed["naive"]):
         assert f"{shown:.1%}" in exposed["sentence"]
-    assert "The surest 2% are of too few people" in exposed["sentence"]
+    assert "The surest 2% are about too few people" in exposed["sentence"]
     assert exposed["sentence"] in content["sentences"]
     everyone = md.report(found).content.confident[0].model_copy(update={"percent": 100})
     assert MostExposed.of([], [1.0]) is None

@@ -79,7 +79,7 @@ def test_it_has_what_an_assessment_asks_for(made):
         "Singling out",
         "What is certified",
         "What this does and does not say",
-        "How to make this report again",
+        "How to reproduce this report",
         "Sign-off",
     ]
     assert [title for title in titles if title in wanted] == wanted
@@ -106,15 +106,15 @@ def with_bounds(made, **changes):
 def test_of_a_number_the_sentence_says_that_its_range_is_guessed(made):
     content = with_bounds(made)
     sentence = certificate_sentences(content)[0]
-    assert "places “age” in the right one of at most 10 ranges" in sentence
+    assert "places “age” in the correct one of at most 10 ranges" in sentence
     town = certificate_sentences(with_bounds(made, bounds=dict.fromkeys(content.certificate.bounds, 0.5)))[0]
-    assert "rightly" in town
+    assert "correctly" in town
 
 
 def test_the_sentence_says_what_is_assumed_and_what_the_average_is_over(made):
     (sentence, mean) = certificate_sentences(with_bounds(made))
     for each in (sentence, mean):
-        assert "provided that these are a random sample of them and had no part in deciding" in each
+        assert "provided that these are a random sample of this population and had no part in deciding" in each
     of_records = certificate_sentences(with_bounds(made, unit="records"))
     assert all("on average over the records of customers of the shop" in each for each in of_records)
 
@@ -130,7 +130,7 @@ def test_where_the_surest_percent_are_too_few_people_the_next_level_is_told_and_
     attacks = content["attacks"]
     assert 1.0 in attacks["too_few_for_confident"]  # of 1,500 people
     assert attacks["a2_most_exposed"]["percent"] == 10
-    assert "The surest 1%, 5% are of too few people" in content["certificate"]["exposed"]
+    assert "The surest 1%, 5% are about too few people" in content["certificate"]["exposed"]
     assert "Of the 10% of guesses" in describe_most_exposed(made.content)
 
 
@@ -138,7 +138,7 @@ def test_the_decision_names_what_matters_most_and_what_is_not_shown_to_be_needed
     content = made.to_dict()
     needs = content["necessity"]["attributes"]
     skill = {name: need["without"]["skill_change"] for name, need in needs.items() if need["without"]}
-    assert f"What matters most is “{min(skill, key=skill.get)}”" in content["decision"]
+    assert f"The most important attribute is “{min(skill, key=skill.get)}”" in content["decision"]
     unshown = [name for name, need in needs.items() if need["verdict"] == "not shown to be needed"]
     assert all(f"“{name}”" in content["decision"] for name in unshown)
 
@@ -176,8 +176,8 @@ def test_nothing_is_said_to_matter_most_where_nothing_is_shown_to_be_needed(made
     }
     necessity = content.necessity.model_copy(update={"attributes": needs})
     told = decision(content.model_copy(update={"necessity": necessity}))
-    assert "What matters most" in content.decision
-    assert "What matters most" not in told
+    assert "The most important attribute" in content.decision
+    assert "The most important attribute" not in told
     assert "not shown to be needed: “" in told
 
 

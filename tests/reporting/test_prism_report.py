@@ -173,7 +173,7 @@ def test_errors_that_rest_on_a_rare_label_are_not_told(balanced):
     assert all(each["error"] is each["interval"] is None for each in content["utility"]["models"])
     assert all(each["other"]["error"] is None for each in content["attributes"] if each["other"])
     assert "wrong for" not in content["decision"]
-    assert any("The errors are not told" in text for text in content["warnings"])
+    assert any("The errors are not shown" in text for text in content["warnings"])
     for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
         assert missing(content, text) == []
 
@@ -186,8 +186,8 @@ def with_error(content: PrismContent, error: float, majority: float) -> PrismCon
 
 def test_a_classifier_no_better_than_the_majority_is_warned_of(report):
     found = warnings(with_error(report.content, 0.489, 0.467))
-    assert any("no less often (48.9%) than always guessing the majority (46.7%)" in text for text in found)
-    assert not any("no less often" in text for text in warnings(with_error(report.content, 0.4, 0.467)))
+    assert any("at least as often (48.9%) as always guessing the majority (46.7%)" in text for text in found)
+    assert not any("at least as often" in text for text in warnings(with_error(report.content, 0.4, 0.467)))
 
 
 def test_where_nothing_is_asked_for_the_decision_reads_well_and_no_label_is_counted(report, found):

@@ -204,7 +204,7 @@ def test_the_log_loss_is_told_where_no_class_is_rare(judged):
     assert [told["minimized"], told["raw"], told["majority"]] == pytest.approx(
         [loss.minimized, loss.raw, loss.majority], abs=0.006
     )
-    assert "No log-loss is told" not in made.to_html()
+    assert "No log-loss is shown" not in made.to_html()
 
 
 def test_every_ranking_score_that_is_told_may_be_that_of_a_class_of_one():

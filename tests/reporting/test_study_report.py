@@ -268,8 +268,8 @@ def test_no_winner_is_claimed_where_intervals_overlap(found):
         ]
         return [minimizer.model_copy(update={"name": str(i), "hypervolume": v}) for i, v in enumerate(volumes)]
 
-    assert "none is called the best" in comparison(reaching([0.8, 1.0], [0.7, 0.85]))
-    assert "none is called the best" in comparison(reaching(None, None))
+    assert "no minimizer is shown to be best" in comparison(reaching([0.8, 1.0], [0.7, 0.85]))
+    assert "no minimizer is shown to be best" in comparison(reaching(None, None))
     assert "reaches the most" in comparison(reaching([0.95, 1.0], [0.7, 0.85]))
     assert comparison(reaching([0.8, 1.0])) is None
     for minimizer in md.report(found).to_dict()["minimizers"]:
@@ -352,4 +352,4 @@ def test_with_evidence_the_head_of_a_study_is_that_of_its_evidence(whole):
     assert content["provenance"] == content["evidence"]["provenance"]
     assert content["people"] == content["evidence"]["people"] == "those who were asked"
     titles = [section.title for section in whole.document.sections]
-    assert titles.count("Sign-off") == titles.count("How to make this report again") == 1
+    assert titles.count("Sign-off") == titles.count("How to reproduce this report") == 1

@@ -1,4 +1,4 @@
-"""Reports: typed data, and the same numbers as a page to read, as Markdown and as JSON."""
+"""Reports: typed data, written with the same numbers as a page, Markdown or JSON."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""A report: typed data of one kind, the same numbers as a page, as Markdown and as JSON, and the schema of the JSON."""
+"""A report: typed data of one kind, written as a page, Markdown or JSON, and the schema of the JSON."""
 
 import json
 import os
@@ -31,7 +31,7 @@ Content = TypeVar("Content", bound="AnyContent", covariant=True)
 
 
 class ReportKind(NamedTuple):
-    """A kind of report: its evidence, and the folder of its data and page, which are loaded when they are needed."""
+    """A kind of report: its evidence class, and the folder of its data and page, imported on first use."""
 
     evidence: str
     folder: str
@@ -39,18 +39,18 @@ class ReportKind(NamedTuple):
 
     @property
     def model(self) -> "type[AnyContent]":
-        """The model of its data."""
-        found: type[AnyContent] = getattr(import_module(f"modicum.reporting.{self.folder}.data"), self.model_name)
-        return found
+        """The pydantic model of its data."""
+        model: type[AnyContent] = getattr(import_module(f"modicum.reporting.{self.folder}.data"), self.model_name)
+        return model
 
     def fill(self, evidence: Any, heading: Heading) -> "AnyContent":
-        """Its data, with every number rounded."""
+        """Fill its data from evidence, with every number rounded."""
         return self.model.of(evidence, heading)
 
     def draw(self, content: "AnyContent") -> Document:
-        """The document of its data."""
-        found: Document = import_module(f"modicum.reporting.{self.folder}.page").document(content)
-        return found
+        """Turn its data into a document."""
+        document: Document = import_module(f"modicum.reporting.{self.folder}.page").document(content)
+        return document
 
 
 KINDS = {
@@ -86,33 +86,33 @@ class Report(Generic[Content]):
     content: Content
 
     def to_dict(self) -> dict[str, Any]:
-        """Every number of the report as plain data."""
+        """Return every number of the report as plain data."""
         return self.content.model_dump()
 
     def to_json(self) -> str:
-        """The same as text, all of it ASCII: no name in it can steer a terminal.
+        """Return the data as JSON text, all ASCII, so that no name in it can send control codes to a terminal.
 
         `modicum.reporting.json_schema` describes its fields.
         """
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     def to_html(self) -> str:
-        """One self-contained page: no script, nothing loaded from elsewhere."""
+        """Return one self-contained page: no script, nothing loaded from elsewhere."""
         return to_html(self.document)
 
     def to_markdown(self) -> str:
-        """The same as Markdown: every number, without the pictures."""
+        """Return the report as Markdown: every number, no pictures."""
         return to_markdown(self.document)
 
     @property
     def document(self) -> Document:
-        """What page and Markdown are made of."""
+        """The document from which page and Markdown are rendered."""
         return KINDS[self.content.modicum].draw(self.content)
 
     def save(self, *paths: str | os.PathLike[str]) -> None:
-        """Write it as HTML, Markdown or JSON, by the file's ending.
+        """Write the report as HTML, Markdown or JSON, by each file's ending.
 
-        A file there is replaced only by a complete one. Several are written together: all of them, or none.
+        An existing file is replaced only by a complete one. Either all files are written or none.
         """
         written = {".html": self.to_html, ".md": self.to_markdown, ".json": self.to_json}
         for path in paths:
@@ -122,7 +122,7 @@ class Report(Generic[Content]):
 
 
 class _Words(TypedDict, total=False):
-    """What may be said of a report besides its purpose."""
+    """The optional arguments of `report` besides the purpose."""
 
     people: str | None
     date: str | None
@@ -159,22 +159,22 @@ def report(
     date: str | None = None,
     command: str | None = None,
 ) -> Report[Any]:
-    """Make a report of evidence: a page that prints well, Markdown and JSON, with the same numbers.
+    """Make a report from evidence: a printable page, Markdown and JSON, all with the same numbers.
 
     Parameters
     ----------
     evidence : what `md.evidence`, `md.attacks.suite` or `md.study` returns
-        Full evidence makes the document that can go into an assessment: why each attribute is needed, what was
-        considered, what remains at risk. Of a study alone, the report is the comparison, with the knee of its front;
-        for another choice or for all evidence about it, give `md.evidence(study.choose(...))`.
+        Full evidence gives the document for an assessment: why each attribute is needed, which alternatives were
+        considered, what remains at risk. The report on a study alone is its comparison, with the knee of the front as
+        the choice; for another choice, or for full evidence about it, pass `md.evidence(study.choose(...))`.
     purpose : str, optional
         What the prediction is for, in the user's words.
     people : str, optional
-        Whom the records are of, such as "customers of the shop in 2026"; a certificate's sentence names them.
+        Whose records these are, such as "customers of the shop in 2026"; the certificate's sentence quotes it.
     date : str, optional
-        The day of the report, as YYYY-MM-DD; today where none is given.
+        The day of the report, as YYYY-MM-DD; today by default.
     command : str, optional
-        The command that makes it again.
+        The command that reproduces the report.
 
     Examples
     --------
@@ -206,20 +206,20 @@ def _is_study(evidence: object) -> "TypeGuard[Study]":
 
 
 def _is_ours(value: object, name: str) -> bool:
-    """Whether it is an object of our class with this name, which is not imported for the question."""
+    """Whether the value is of modicum's class with this name; the class need not be imported."""
     return type(value).__name__ == name and type(value).__module__.startswith("modicum.")
 
 
-# The format of a report's JSON, described: a JSON Schema of every kind, made of the models that check it.
+# The JSON Schema of each kind, generated from its model.
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one kind of report; every field has a description.
+    """Return the JSON Schema of one kind of report; every field has a description.
 
     Parameters
     ----------
     kind : str
-        What stands under `modicum` in the JSON: "report", "attacks", "study", "release", "anatomy" or "prism".
+        The `modicum` field of the JSON: "report", "attacks", "study", "release", "anatomy" or "prism".
 
     Examples
     --------

@@ -14,29 +14,29 @@ from modicum.reporting.formats import percent
 if TYPE_CHECKING:
     from modicum.reporting.generalization.data import AlternativesContent, AttributeOutcome, EndContent, ScoreContent
 
-# What charts are drawn with.
+# Drawing.
 
 WIDTH, NAMES, RIGHT = 880, 190, 60
 ROW = 26
-_TURNING = {chr(c) for c in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}  # bidi controls
-_NO_TEXT = ("Cc", "Cs")  # what steers a terminal, and halves of characters, which no file can hold
+_BIDI = {chr(c) for c in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_NO_TEXT = ("Cc", "Cs")  # control characters, and halves of surrogate pairs, which no file can hold
 
 RED, AMBER, GREEN, GREY, DARK, SOFT, BLUE = "#b3261e", "#d98e04", "#2e7d32", "#cfd5dd", "#1f2933", "#5f6b7a", "#1d5fa8"
 GRID = "#e5e9ee"
 
 
 def span() -> float:
-    """The width between names and figures."""
+    """Return the width between names and figures."""
     return WIDTH - NAMES - RIGHT
 
 
 def across(value: float) -> float:
-    """Where a share from 0 to 1 stands."""
+    """Return the x position of a share from 0 to 1."""
     return NAMES + max(0.0, min(1.0, value)) * span()
 
 
 def axis(top: float, n: int) -> Markup:
-    """Lines at every fifth from 0% to 100% over n rows."""
+    """Draw lines at 0%, 20%, …, 100% over n rows."""
     marks = []
     for i in range(6):
         x = across(i / 5)
@@ -46,7 +46,7 @@ def axis(top: float, n: int) -> Markup:
 
 
 def ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Round numbers from low to high: steps of 1, 2 or 5 times a power of ten.
+    """Return round numbers from low to high, in steps of 1, 2 or 5 times a power of ten.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def ticks(low: float, high: float, most: int = 7) -> list[float]:
 
 
 def readable(text: str) -> str:
-    """Text without the characters that a page cannot show, or that would turn its direction."""
-    hidden = {c for c in text if (unicodedata.category(c) in _NO_TEXT and c not in "\n\t") or c in _TURNING}
+    """Replace characters that a page cannot show or that would change the direction of the text."""
+    hidden = {c for c in text if (unicodedata.category(c) in _NO_TEXT and c not in "\n\t") or c in _BIDI}
     return "".join("\ufffd" if c in hidden else c for c in text) if hidden else text
 
 
 def row_name(name: str, y: float) -> Markup:
-    """What a row is called, shortened where long."""
+    """Draw a row's name, shortened if it is long."""
     name = readable(name)
     return Markup('<text x="{}" y="{:.1f}" text-anchor="end" fill="{}">{}<title>{}</title></text>').format(
         NAMES - 10, y + 17, DARK, shorten_name(name), name
@@ -75,54 +75,54 @@ def row_name(name: str, y: float) -> Markup:
 
 
 def shorten_name(name: str) -> str:
-    """A long name's beginning and end."""
+    """Keep the beginning and the end of a long name."""
     return name if len(name) <= 24 else f"{name[:13]}…{name[-10:]}"
 
 
 def text(x: float, y: float, text: str, colour: str = DARK, anchor: str = "start") -> Markup:
-    """Some words."""
+    """Draw text."""
     return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}">{}</text>').format(x, y, anchor, colour, text)
 
 
 def bar(x: float, y: float, length: float, colour: str, height: float = 18) -> Markup:
-    """A bar to the right."""
+    """Draw a bar to the right."""
     return Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{}" rx="2" fill="{}"/>').format(
         x, y, max(0.0, length), height, colour
     )
 
 
 def line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float) -> Markup:
-    """A straight line."""
+    """Draw a straight line."""
     return Markup('<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}" stroke-width="{}"/>').format(
         x1, y1, x2, y2, colour, width
     )
 
 
 def whisker(ends: Sequence[float] | None, y: float) -> Markup:
-    """A thin line over an interval of a share; nothing if there is none."""
+    """Draw a thin line over an interval of a share; nothing if there is none."""
     return Markup("") if ends is None else line(across(ends[0]), y, across(ends[1]), y, DARK, 2)
 
 
 def circle(x: float, y: float, radius: float, colour: str) -> Markup:
-    """A dot with a thin light rim, so that neighbours can be told apart."""
+    """Draw a dot with a thin light rim, so that neighbours stay distinct."""
     return Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{}" fill="{}" stroke="#fff"/>').format(x, y, radius, colour)
 
 
 def svg(parts: Sequence[Markup], height: float, label: str) -> Markup:
-    """All parts as one picture with a name for who cannot see it."""
+    """Join parts into one picture, with a label for screen readers."""
     opening = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">').format(WIDTH, int(height), escape(label))
     return opening + Markup("").join(parts) + Markup("</svg>")
 
 
 MOST_ROWS = 60  # of a chart
 
-# The charts of releases: shares as bars, several a row.
+# Charts of releases.
 
 BarRow = tuple[str, float, tuple[float, float] | list[float] | None]
 
 
 def bars_chart(rows: Sequence[BarRow], title: str, marks: Sequence[float] = (), colour: str = AMBER) -> Markup:
-    """Shares from 0% to 100% as bars, each with its interval; upright lines mark what they are compared to."""
+    """Draw shares from 0% to 100% as bars with intervals, and a vertical line at each of `marks`."""
     shown, top = list(rows)[:MOST_ROWS], 26
     parts = [axis(top, len(shown))]
     for i, (name, value, ends) in enumerate(shown):
@@ -135,7 +135,7 @@ def bars_chart(rows: Sequence[BarRow], title: str, marks: Sequence[float] = (), 
 
 
 def draw_paired_bars(rows: Sequence[tuple[str, float, float]], title: str) -> Markup:
-    """Two shares a row: the raw one behind in grey, the release's before it."""
+    """Draw two shares a row: the raw one in grey, the release's in front of it."""
     shown, top = list(rows)[:MOST_ROWS], 26
     parts = [axis(top, len(shown))]
     for i, (name, own, raw) in enumerate(shown):
@@ -149,13 +149,13 @@ def draw_paired_bars(rows: Sequence[tuple[str, float, float]], title: str) -> Ma
     return svg(parts, top + 12 + len(shown) * ROW, title)
 
 
-# The charts of generalizations: buckets, risks, the model's error, and the trade-off.
+# Charts of generalizations.
 
 DECISION_COLOURS = {"not collected": GREEN, "coarsened": AMBER, "kept": RED}
 
 
 def buckets_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
-    """How many buckets each attribute is asked in, and of how many values (after [Staab24 Figure 9)]."""
+    """Draw how many buckets each attribute has, and of how many values (after [Staab24 Figure 9)]."""
     shown = sorted(attributes, key=lambda a: a.decision == "not collected")[:MOST_ROWS]
     most = max([a.n_buckets for a in shown if a.decision != "not collected"], default=1)
     most = max(most, 2)
@@ -175,7 +175,7 @@ def buckets_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
 
 
 def risk_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
-    """For each personal attribute: the naive guess's error, the adversary's with its interval, the certified floor."""
+    """Draw for each personal attribute the naive guess's, the adversary's and the certified error."""
     found = [
         (a, a.adversary_error, a.naive_error, a.certified_error)
         for a in attributes
@@ -198,7 +198,7 @@ def risk_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
 
 
 def error_chart(score: "ScoreContent") -> Markup:
-    """The model's error on raw and minimized data and the majority guess's, with intervals."""
+    """Draw the model's error on raw and minimized data and the majority guess's, with intervals."""
     lines = [
         ("raw data", score.raw or 0.0, score.raw_interval, GREY),
         ("minimized data", score.minimized or 0.0, score.interval, AMBER),
@@ -228,7 +228,7 @@ def _bucket_text(attribute: "AttributeOutcome", full: bool) -> str:
 
 
 def trade_off_chart(content: "AlternativesContent") -> Markup:
-    """The model's error against the adversary's, for every point and the two ends."""
+    """Draw the model's error against the adversary's, for every point and the two ends."""
     ends = content.raw_data, content.nothing_collected
     everyone: list[EndContent] = [*content.points, *ends]
     low, high = (f(p.error for p in everyone) for f in (min, max))

@@ -1,8 +1,8 @@
-"""What may leave the team: no count of fewer than ten people, and no share from which one could be worked out.
+"""Round numbers for publication: no count of fewer than ten people, and no share that reveals one.
 
-A count under ten is written "< 10", and a group or bucket of so few is not told apart. Every other count of people, and
-every share of them, is rounded to tens: then a small count cannot be found by multiplying a share or by subtracting one
-count from another. Intervals are rounded outward, so that they still hold.
+A count below ten is written "< 10", and groups or buckets of so few people are not distinguished. Every other count of
+people, and every share of them, is rounded to tens: then nobody can find a small count by multiplying a share or by
+subtracting counts. Intervals are rounded outward, so that they still hold.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 FewText = Literal["< 10"]
 FEW_TEXT: Final = "< 10"
-LEAST_RECORDS = 100  # in the test part: shares are told in tens of people
+LEAST_RECORDS = 100  # in the test part, since shares are rounded to tens of people
 COARSE = 1000
-COMPARED = f"Groups of fewer than {LEAST_RECORDS} people are told, but not compared, where there are larger ones."
+COMPARED = f"Groups of fewer than {LEAST_RECORDS} people are listed, but not compared, if there are larger ones."
 
 
 def check_size(n: int, what: str = "test records (30% of the rows)") -> None:
-    """Refuse a report on so few records that its numbers would be empty or tell of single people."""
+    """Raise `DataError` if a report would rest on too few records."""
     if n < LEAST_RECORDS:
         raise DataError(
-            f"There are {n} {what}; a report needs at least {LEAST_RECORDS}, or its numbers "
-            "would mean little and tell of single people."
+            f"There are {n} {what}; a report needs at least {LEAST_RECORDS}. With fewer, its "
+            "numbers would mean little and could reveal single people."
         )
 
 
 def check_people(schema: Schema, X: Any, what: str = "test records (30% of the rows)") -> int:
-    """Refuse a report on too few people before any work is done; a person's rows count once, as in the report.
+    """Return the number of people, whose rows count once; raise `DataError` if they are too few for a report.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def check_people(schema: Schema, X: Any, what: str = "test records (30% of the r
 
 
 def few(count: int) -> int | FewText:
-    """A count of people: to the nearest ten, "< 10" below that.
+    """Round a count of people to the nearest ten; "< 10" below ten.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def few(count: int) -> int | FewText:
 
 
 def tens(share: float, n: int) -> float:
-    """A share of n people as tens of people among n rounded to tens.
+    """Round a share of n people to tens of people, among n rounded to tens.
 
     Examples
     --------
@@ -75,19 +75,19 @@ def tens(share: float, n: int) -> float:
     >>> tens(0.234, 1000), tens(0.234, 51), tens(0.001, 1000)
     (0.23, 0.2, 0.0)
     """
-    return _of(round(share * n / FEW), n)
+    return _to_share(round(share * n / FEW), n)
 
 
 def tens_up(share: float, n: int) -> float:
-    """The same, rounded up: for a bound that must stay one."""
-    return _of(math.ceil(share * n / FEW - 1e-9), n)
+    """Round a share of n people up to tens of people, so that a bound still holds."""
+    return _to_share(math.ceil(share * n / FEW - 1e-9), n)
 
 
 AnyEnds = Sequence[float | None]
 
 
 def both_ends(interval: AnyEnds | None) -> tuple[float, float] | None:
-    """The ends of an interval; None if one of them does not exist.
+    """Return the ends of an interval; None if one is missing.
 
     Examples
     --------
@@ -100,13 +100,13 @@ def both_ends(interval: AnyEnds | None) -> tuple[float, float] | None:
 
 
 def outward(interval: AnyEnds | None, n: int) -> list[float] | None:
-    """An interval of a share of n people, widened to whole tens."""
+    """Widen an interval of a share of n people to whole tens."""
     ends = both_ends(interval)
-    return None if ends is None else [_of(math.floor(ends[0] * n / FEW + 1e-9), n), tens_up(ends[1], n)]
+    return None if ends is None else [_to_share(math.floor(ends[0] * n / FEW + 1e-9), n), tens_up(ends[1], n)]
 
 
 def change(value: float, n: int) -> float:
-    """A change of a share of n people, as tens of people.
+    """Round a change of a share of n people to tens of people.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def change(value: float, n: int) -> float:
 
 
 def change_outward(interval: AnyEnds | None, n: int) -> list[float] | None:
-    """An interval of a change of a share of n people, widened to whole tens."""
+    """Widen an interval of a change of a share of n people to whole tens."""
     ends = both_ends(interval)
     if ends is None:
         return None
@@ -133,7 +133,7 @@ def decimals_of(value: None, digits: int = 4) -> None: ...
 @overload
 def decimals_of(value: AnyEnds, digits: int = 4) -> list[float | None]: ...
 def decimals_of(value: float | AnyEnds | None, digits: int = 4) -> float | list[float | None] | None:
-    """A mean score, or the ends of its interval, with so many digits: with all of them a count could be worked out.
+    """Round a mean score, or the ends of its interval; with all digits, a count could be derived.
 
     Examples
     --------
@@ -153,10 +153,10 @@ def ranking_of(value: None, n: int) -> None: ...
 @overload
 def ranking_of(value: AnyEnds, n: int) -> list[float | None]: ...
 def ranking_of(value: float | AnyEnds | None, n: int) -> float | list[float | None] | None:
-    """A score of how n records are ranked (AUC), or the ends of its interval, with fewer digits the fewer there are.
+    """Round a ranking score of n records (AUC), or the ends of its interval: fewer records, fewer digits.
 
-    It is a share of pairs, one of a class and one of another: with more digits only some counts of a rare class would
-    fit. A step of the last digit is at least one pair of a class of one.
+    AUC is a share of pairs of records from two classes: with more digits, only some counts of a rare class would fit. A
+    step of the last digit is at least one pair of a class of one.
 
     Examples
     --------
@@ -167,12 +167,12 @@ def ranking_of(value: float | AnyEnds | None, n: int) -> float | list[float | No
     return decimals_of(value, min(4, len(str(n)) - 1))
 
 
-def _of(tens_of_people: int, n: int) -> float:
+def _to_share(tens_of_people: int, n: int) -> float:
     return min(1.0, tens_of_people / max(1, round(n / FEW)))
 
 
 def round_certificate(exact: Certificate) -> Certificate:
-    """A certificate in tens of people: bounds are rounded up, so that they still hold.
+    """Round a certificate to tens of people; bounds are rounded up, so that they still hold.
 
     Examples
     --------
@@ -194,12 +194,12 @@ def round_certificate(exact: Certificate) -> Certificate:
 
 
 def lowest_error(certificate: Certificate) -> float:
-    """The lowest mean error that follows from the bounds; the weights' rounding errors do not make it negative."""
+    """Return the lowest mean error that follows from the bounds; rounding errors do not make it negative."""
     return max(0.0, 1 - certificate.mean)
 
 
 def combinations(groups: int, least: int) -> int | FewText:
-    """How many different combinations there are: as it is where the rarest is no rare one, else as a count of people.
+    """Return a number of combinations: exact if ten people share even the rarest, else rounded like people.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def combinations(groups: int, least: int) -> int | FewText:
 
 
 def at_least(error: float | None) -> str:
-    """An error that no adversary is below, for people: rounded down, so that it still holds.
+    """Format the lowest error of any adversary, rounded down so that it still holds.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def at_least(error: float | None) -> str:
 
 
 def at_most(accuracy: float) -> str:
-    """An accuracy that no adversary exceeds, for people: rounded up, so that it still holds.
+    """Format the highest accuracy of any adversary, rounded up so that it still holds.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def at_most(accuracy: float) -> str:
 
 
 def disclose_description(description: Description) -> dict[str, object]:
-    """A description as plain data that may leave the team."""
+    """Return a description as plain data, rounded for publication."""
     if description.records is None:
         return description.to_dict()
     lines = [
@@ -254,14 +254,14 @@ def disclose_description(description: Description) -> dict[str, object]:
 
 
 def disclose_share(bucket: BucketLine, records: int) -> float | FewText | None:
-    """A bucket's share of the records in tens of people, "< 10" for one that holds fewer."""
+    """Round a bucket's share of the records to tens of people; "< 10" if it holds fewer."""
     if not bucket.share:
         return bucket.share
     return FEW_TEXT if (bucket.persons or 0) < FEW else tens(bucket.share, records)
 
 
 def compute_weighted_mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The mean share over attributes, each with its weight; rounding does not lift it above one.
+    """Return the weighted mean share over attributes; rounding errors do not lift it above one.
 
     Examples
     --------
@@ -273,9 +273,9 @@ def compute_weighted_mean(values: Mapping[str, float], weights: Mapping[str, flo
 
 
 def select_comparable_groups(people: Mapping[str, int]) -> list[str]:
-    """The groups whose errors are compared: those of a hundred people, or all where there is none so large.
+    """Return the groups whose errors are compared: those of a hundred people, or all if none is so large.
 
-    Shares are told in tens of people, which is too coarse to compare smaller ones.
+    Shares are in tens of people, which is too coarse to compare smaller groups.
 
     Examples
     --------
@@ -287,5 +287,5 @@ def select_comparable_groups(people: Mapping[str, int]) -> list[str]:
 
 
 def highest(errors: Mapping[str, float], names: Iterable[str]) -> str | None:
-    """The group with the highest error of those named, as the errors are told."""
+    """Return the group with the highest error among `names`; None if there is none."""
     return max(names, key=errors.__getitem__, default=None)

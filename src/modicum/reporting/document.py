@@ -1,8 +1,8 @@
 """A report as a document: sections of text, figures, tables and pictures, written once and rendered twice.
 
-The page and the Markdown come from the same blocks, so that neither can tell a number that the other leaves out. Blocks
-hold plain text; each renderer escapes it for its own format, since names and categories are hostile input. A picture is
-drawn in the page alone: what it shows stands in a table beside it.
+Page and Markdown come from the same blocks, so both have every number. Blocks hold plain text; each renderer escapes it
+for its own format, since names and categories are hostile input. Only the page draws pictures; a table next to each
+picture holds its numbers.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Card:
-    """One figure with what it is, and a few words below it."""
+    """One figure with its title and a short note."""
 
     title: str
     figure: str
@@ -41,14 +41,14 @@ class Card:
 
 @dataclass(frozen=True)
 class Cards:
-    """Figures side by side."""
+    """Cards side by side."""
 
     cards: Sequence[Card]
 
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column; numbers stand to the right."""
+    """The header of a column; numbers are right-aligned."""
 
     title: str
     is_number: bool = True
@@ -56,9 +56,9 @@ class Column:
 
 @dataclass(frozen=True)
 class TableCell:
-    """What a table holds: text, softer lines below it, short pieces side by side, or a coloured word.
+    """A table cell: text, softer lines below it, buckets side by side, or a coloured word.
 
-    `pieces` are buckets: the text of each, and softer words beside it.
+    `pieces` are the buckets: the text of each and a softer note after it.
     """
 
     text: str = ""
@@ -69,7 +69,7 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under heads; a cell may be plain text."""
+    """Rows under column headers; a cell may be plain text."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[TableCell | str]]
@@ -77,7 +77,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Sign:
-    """One entry of a picture's legend: a colour and its shape, or a sign of its own in the words."""
+    """One entry of a picture's legend: text with a coloured shape, or text alone."""
 
     text: str
     colour: str | None = None
@@ -86,7 +86,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing with its legend; the table that holds its numbers stands beside it."""
+    """A drawing with its legend; a table next to it holds its numbers."""
 
     drawing: Markup
     signs: Sequence[Sign] = ()
@@ -104,7 +104,7 @@ Block = Text | Bullets | Cards | Table | Picture | Blanks
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it; deeper ones are of level 3."""
+    """A heading and the blocks under it; subsections have level 3."""
 
     title: str
     blocks: Sequence[Block]
@@ -113,7 +113,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A title, what is told first, sections, and a last line.
+    """A title, leading blocks, sections and a footer.
 
     Examples
     --------
@@ -145,5 +145,5 @@ class Document:
 
     @property
     def blocks(self) -> list[Block]:
-        """Every block in order, whatever its section."""
+        """All blocks in order."""
         return [*self.lead, *(block for section in self.sections for block in section.blocks)]

@@ -1,4 +1,4 @@
-"""How numbers read in a report: the same words in page, Markdown and terminal."""
+"""Format numbers and names for reports, the same in page, Markdown and terminal."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ NONE = "–"
 
 
 def quote_name(name: object) -> str:
-    """A name as it stands in a sentence.
+    """Quote a name for a sentence.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def quote_name(name: object) -> str:
 
 
 def percent(value: float | str | None, digits: int = 1) -> str:
-    """A share for people; "< 10" as it is, and a number that does not exist as a dash.
+    """Format a share; "< 10" stays unchanged, and None becomes a dash.
 
     Examples
     --------
@@ -34,20 +34,21 @@ def percent(value: float | str | None, digits: int = 1) -> str:
 
 
 def no_better(error: float | None, majority: float, who: str) -> tuple[bool, str]:
-    """Whether a model's error is none the lower for what it sees, and the warning that says so.
+    """Return whether a model's error is at least the majority guess's, and the warning about it.
 
     Examples
     --------
     >>> from modicum.reporting.formats import no_better
     >>> no_better(0.2, 0.2, "The model")
-    (True, 'The model is wrong no less often (20.0%) than always guessing the majority (20.0%).')
+    (True, 'The model is wrong at least as often (20.0%) as always guessing the majority (20.0%).')
     """
-    told = f"{who} is wrong no less often ({percent(error)}) than always guessing the majority ({percent(majority)})."
-    return error is not None and error >= majority, told
+    guess = percent(majority)
+    warning = f"{who} is wrong at least as often ({percent(error)}) as always guessing the majority ({guess})."
+    return error is not None and error >= majority, warning
 
 
 def in_disguise(raw: float | None, majority: float | None) -> tuple[bool, str]:
-    """Whether raw data predicts the label so well that a column may be the label itself, and the warning.
+    """Return whether raw data predicts the label so well that a column may be the label, and the warning about it.
 
     Examples
     --------
@@ -55,12 +56,12 @@ def in_disguise(raw: float | None, majority: float | None) -> tuple[bool, str]:
     >>> in_disguise(0.0, 0.3)[0], in_disguise(0.1, 0.3)[0], in_disguise(None, None)[0]
     (True, False, False)
     """
-    told = "Raw data predicts the label almost perfectly: one of the attributes may be the label in disguise."
-    return raw is not None and majority is not None and raw < 0.005 and majority > 0.05, told
+    warning = "Raw data predicts the label almost perfectly: one of the attributes may be the label in disguise."
+    return raw is not None and majority is not None and raw < 0.005 and majority > 0.05, warning
 
 
 def points(value: float | None, digits: int = 1) -> str:
-    """A change of a share, with its sign, in percentage points.
+    """Format a change of a share in percentage points, with its sign.
 
     Examples
     --------
@@ -76,26 +77,26 @@ def points(value: float | None, digits: int = 1) -> str:
 
 
 def number(value: float | str | None, digits: int = 3) -> str:
-    """A count with commas, or a number with so many digits."""
+    """Format a count with commas, or a decimal number with `digits` digits."""
     if value is None:
         return NONE
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
 
 
 def share(value: float | str | None) -> str:
-    """A bucket's share of the records."""
+    """Format a bucket's share of the records; None becomes empty text."""
     if value is None:
         return ""
     return value if isinstance(value, str) else bucket_share(value)
 
 
 def interval(ends: Sequence[float | None] | None, digits: int = 1) -> str:
-    """An interval of a share; nothing where there is none."""
+    """Format an interval of a share; empty if there is none."""
     return _between(ends, lambda end: percent(end, digits))
 
 
 def in_brackets(ends: Sequence[float | None] | None) -> str:
-    """The interval of a share, to stand behind it in a sentence; nothing where there is none.
+    """Format a share's interval in brackets, to follow the share; empty if there is none.
 
     Examples
     --------
@@ -107,12 +108,12 @@ def in_brackets(ends: Sequence[float | None] | None) -> str:
 
 
 def decimals(ends: Sequence[float | None] | None, digits: int = 3) -> str:
-    """An interval of a number."""
+    """Format an interval of a number; empty if there is none."""
     return _between(ends, lambda end: number(end, digits))
 
 
 def points_interval(ends: Sequence[float | None] | None, digits: int = 1) -> str:
-    """An interval of a change, in percentage points."""
+    """Format an interval of a change in percentage points; empty if there is none."""
     return _between(ends, lambda end: points(end, digits))
 
 
@@ -123,7 +124,7 @@ def _between(ends: Sequence[float | None] | None, show: Callable[[float | None],
 
 
 def count_of(many: int | str, one: str, several: str | None = None) -> str:
-    """So many of something, in words.
+    """Write a count with its noun.
 
     Examples
     --------
@@ -135,7 +136,7 @@ def count_of(many: int | str, one: str, several: str | None = None) -> str:
 
 
 def format_levels(percents: Sequence[float]) -> str:
-    """Percentages as they are asked for, without the digits that they do not have.
+    """Write percentages without needless digits.
 
     Examples
     --------

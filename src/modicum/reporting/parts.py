@@ -1,8 +1,8 @@
-"""What every kind of report has in common: what is said of it, where it comes from, and fields that say what they hold.
+"""What all kinds of report share: heading, provenance, and typed fields that round their numbers.
 
-A report's data is a pydantic model of its kind. `fill` takes evidence and rounds each number once, as the type of its
-field says; `of` gives what no attribute of the evidence has. The JSON is the model's `model_dump`; page and Markdown
-read its attributes.
+Each kind of report has a pydantic model for its data. `fill` copies fields from evidence and rounds each number once,
+by its field's type; `of` adds fields that the evidence does not have. The JSON is the model's `model_dump`; page and
+Markdown read its attributes.
 """
 
 import datetime
@@ -28,13 +28,13 @@ from modicum.table.values import plain
 
 @dataclass(frozen=True)
 class _People:
-    """How many people a part is filled for."""
+    """The number of people that a part's shares refer to."""
 
     count: int | None
 
 
 def round_by(rule: Callable[[Any, Any], object]) -> BeforeValidator:
-    """Round a value of evidence for the people that `ContentPart.fill` names; what is read from JSON stays as it is."""
+    """Make a validator that rounds evidence for the people named in `ContentPart.fill`, but not values from JSON."""
 
     def apply(value: object, info: ValidationInfo) -> object:
         return rule(value, info.context.count) if isinstance(info.context, _People) and value is not None else value
@@ -42,16 +42,16 @@ def round_by(rule: Callable[[Any, Any], object]) -> BeforeValidator:
     return BeforeValidator(apply)
 
 
-_BY_HAND = object()  # marks types without a rule: `fill` does not take their numbers from evidence
+_BY_HAND = object()  # marks types without a rule: `fill` does not copy their numbers from evidence
 
 Share = Annotated[float, Field(ge=0, le=1), _BY_HAND]
 Pair = Annotated[list[float], Field(min_length=2, max_length=2), _BY_HAND]
 Ends = Annotated[list[float] | None, Field(min_length=2, max_length=2), _BY_HAND]
-SomeEnds = Annotated[Sequence[float | None] | None, Field(min_length=2, max_length=2), _BY_HAND]  # one may not exist
-Count = Annotated[int | FewText, Field(description='A count of people, rounded to tens; "< 10" below that.'), _BY_HAND]
-AsFound = Annotated[float, Field(ge=0, le=1)]  # a share that tells of no few people, or is rounded in the evidence
+SomeEnds = Annotated[Sequence[float | None] | None, Field(min_length=2, max_length=2), _BY_HAND]  # an end may be None
+Count = Annotated[int | FewText, Field(description='A count of people, rounded to tens; "< 10" below ten.'), _BY_HAND]
+AsFound = Annotated[float, Field(ge=0, le=1)]  # a share that is safe to publish, or rounded in the evidence
 
-# The same, each with the rule by which evidence is rounded.
+# The same types, each with the rule that rounds evidence.
 Few = Annotated[Count, round_by(lambda count, _: few(count))]
 Tens = Annotated[Share, round_by(tens)]
 TensUp = Annotated[Share, round_by(tens_up)]
@@ -62,7 +62,7 @@ ThreeDigits = Annotated[float, round_by(lambda value, _: round(value, 3) + 0.0)]
 
 
 class ContentPart(BaseModel):
-    """A piece of a report: it has the fields that are named and no others; a number that does not exist is null.
+    """A part of a report, with exactly the declared fields; a missing number is null.
 
     Examples
     --------
@@ -80,17 +80,16 @@ class ContentPart(BaseModel):
 
     @classmethod
     def fill(cls, found: object, people: int | None = None, /, **own: object) -> Self:
-        """Take the fields from a piece of evidence by name, and round each as its type says; parts inside it, too.
+        """Copy the fields from evidence by name, also those of inner parts, and round each by its type.
 
-        A share, a count or an interval whose type has no rule is never taken so, lest an exact one leave the team. Of a
-        part that is filled already everything is taken as it is.
+        A share, count or interval whose type has no rule is never copied, so no exact one leaves the team. From a part
+        that is already filled, everything is copied unchanged.
 
         Parameters
         ----------
-        found : the evidence; what of it no field names is left out
-        people : how many people the shares are of
-        own : the fields that are no attribute of the evidence, or differ from it; exact where the type has a rule,
-            rounded where it has none
+        found : the evidence; attributes without a field of that name are ignored
+        people : the number of people that the shares refer to
+        own : fields that the evidence lacks or that differ from it; exact if the type has a rule, else rounded
         """
         context = None if isinstance(found, ContentPart) else _People(people)
         return cls.model_validate(cls._read(found, own), context=context)
@@ -108,7 +107,7 @@ class ContentPart(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _make_plain(cls, data: Any) -> Any:
-        if isinstance(data, ContentPart):  # it is filled already
+        if isinstance(data, ContentPart):  # already filled
             return data
         return plain(data if isinstance(data, dict) else cls._read(data, {}))
 
@@ -127,14 +126,14 @@ def _is_marked(annotation: object, metadata: Sequence[object] = ()) -> bool:
     return _BY_HAND in metadata or any(_is_marked(each) for each in inner)
 
 
-# What is said of a report, and what every report begins with.
+# The first fields of every report.
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True)
 class Heading:
-    """What a user says of a report: purpose, people, day and command; refused where a report cannot hold it.
+    """What the user states about a report, checked: purpose, people, day and command.
 
     Examples
     --------
@@ -149,7 +148,7 @@ class Heading:
     command: str | None = None
 
     def open(self, found: EvidenceSources | None) -> dict[str, object]:
-        """The fields that every report begins with; `found` is the evidence's provenance."""
+        """Return the first fields of every report; `found` is the evidence's provenance."""
         return {"purpose": self.purpose, "people": self.people, "provenance": Provenance.of(found, self)}
 
     def __post_init__(self) -> None:
@@ -168,18 +167,18 @@ def _check_date(date: Any) -> None:
 
 
 class Provenance(ContentPart):
-    """What it was made of, so that it can be made again."""
+    """Everything needed to reproduce the report."""
 
     modicum_version: str = Field(description="The version of modicum that made the report.")
-    date: str = Field(description="The day on which it was made, as YYYY-MM-DD.")
+    date: str = Field(description="The day the report was made, as YYYY-MM-DD.")
     hashes: dict[str, str] = Field(description="What was hashed (records, schema, artifact, model) → its SHA-256.")
     versions: dict[str, str] = Field(description="Python and the packages that the numbers depend on → version.")
     settings: dict[str, Any] = Field(description="The settings that the numbers depend on, the seed among them.")
-    command: str | None = Field(description="The command that makes it again; null where it was made in Python.")
+    command: str | None = Field(description="The command that reproduces the report; null if it was made in Python.")
 
     @classmethod
     def of(cls, found: EvidenceSources | None, heading: Heading) -> Self:
-        """The provenance of evidence, with the day (today if none is named) and the command.
+        """Combine the evidence's provenance with the heading's day (today by default) and command.
 
         Examples
         --------
@@ -199,36 +198,36 @@ class Provenance(ContentPart):
 
 
 class Head(ContentPart):
-    """What every report begins with."""
+    """The first fields of every report."""
 
     modicum: str = Field(description="The kind of report.")
     version: int = Field(default=1, description="The version of this format.")
     purpose: str | None = Field(description="What the data is for, in the user's words.")
-    people: str | None = Field(description="Whom the records are of, in the user's words.")
-    provenance: Provenance = Field(description="What it was made of, so that it can be made again.")
+    people: str | None = Field(description="Whose records these are, in the user's words.")
+    provenance: Provenance = Field(description="Everything needed to reproduce the report.")
     decision: str = Field(default="", description="The decision in one paragraph.")
-    warnings: list[str] = Field(default=[], description="What a reader must know before believing the numbers.")
+    warnings: list[str] = Field(default=[], description="What a reader must know before relying on the numbers.")
     limits: list[str] = Field(default=[], description="What the method does and does not say.")
 
     def with_sentences(self, decision: str, warnings: list[str], limits: list[str]) -> Self:
-        """The same report with its sentences, which are written from its numbers."""
+        """Return the report with its sentences, which are written from its numbers."""
         return self.model_copy(update={"decision": decision, "warnings": warnings, "limits": limits})
 
 
-# How every report begins and ends on the page.
+# The first and last sections of every page.
 
 SIGN_OFF = (
     "Prepared by (name, role, date)",
     "Data protection officer: advice (name, date)",
     "Decision: accepted / accepted with measures / rejected",
-    "Measures, who carries them out, and until when",
-    "To be reviewed on",
+    "Measures, responsible person, deadline",
+    "Next review on",
     "Approved by (name, role, date, signature)",
 )
 
 
 def opening(content: Head) -> list[Block]:
-    """Purpose, date, decision and what must be known first."""
+    """Return purpose, date, decision and warnings."""
     made = content.provenance
     whom = f"Records: {content.people}. " if content.people else ""
     return [
@@ -240,13 +239,13 @@ def opening(content: Head) -> list[Block]:
 
 
 def closing(content: Head) -> list[Section]:
-    """Limits, where it comes from, and fields to sign."""
+    """Return limits, provenance and sign-off."""
     limits = Section("What this does not say", [Bullets(content.limits)])
     return [limits, provenance_section(content.provenance), sign_off()]
 
 
 def day_in_words(date: str) -> str:
-    """A day as people write it.
+    """Write a date in words.
 
     Examples
     --------
@@ -259,11 +258,11 @@ def day_in_words(date: str) -> str:
 
 
 def provenance_section(made: Provenance) -> Section:
-    """How to make the report again."""
+    """Describe how to reproduce the report."""
     blocks: list[Block] = [
         Text(
             f"Made on {day_in_words(made.date)} by modicum {made.modicum_version}. The same records, artifact, "
-            "settings and versions give the same numbers; a hash that differs shows that something else went in."
+            "settings and versions give the same numbers; a different hash shows that an input differs."
             f"{_of_hashes(made.hashes)}"
         )
     ]
@@ -278,17 +277,17 @@ def provenance_section(made: Provenance) -> Section:
         if named:
             columns = [Column(title, is_number=False), Column("", is_number=False)]
             blocks.append(Table(columns, [[name.replace("_", " "), _format(value)] for name, value in named.items()]))
-    return Section("How to make this report again", blocks)
+    return Section("How to reproduce this report", blocks)
 
 
 def _of_hashes(hashes: Mapping[str, str]) -> str:
     if not hashes:
         return ""
-    told = (
+    sentence = (
         " A hash reveals nothing to someone who does not have the records; someone who knows all but a few values "
-        "could try those out."
+        "could find these by trial."
     )
-    return told + (" That of the artifact is that of its file." if "artifact" in hashes else "")
+    return sentence + (" The artifact’s hash is that of its file." if "artifact" in hashes else "")
 
 
 def _format(value: Any) -> str:
@@ -304,22 +303,22 @@ def _format(value: Any) -> str:
 
 
 def sign_off() -> Section:
-    """Fields for those who decide."""
+    """Return the fields to sign."""
     return Section("Sign-off", [Blanks(SIGN_OFF)])
 
 
 def figure(value: float | str | None, ends: Sequence[float | None] | None) -> TableCell:
-    """A share with its interval below it."""
+    """Make a cell with a share and its interval below it."""
     between = interval(ends)
     return TableCell(percent(value), [between] if between else [])
 
 
 def name_columns(*titles: str) -> list[Column]:
-    """A first head for names, the others for numbers."""
+    """Make columns, the first for names and the others for numbers."""
     return [Column(titles[0], is_number=False), *(Column(title) for title in titles[1:])]
 
 
-# What is certified about the personal attributes.
+# The certificate.
 
 
 class CertifiedPart(ContentPart):
@@ -330,36 +329,36 @@ class CertifiedPart(ContentPart):
     )
     mean_error: Share = Field(description="The lowest mean error that follows from the bounds.")
     confidence: AsFound = Field(description="The probability with which all bounds hold together.")
-    records: int = Field(description="On how many records it was counted.")
+    records: int = Field(description="How many records it was counted on.")
     unit: str = Field(description="What the average is over: people, or records where one person has several.")
-    vacuous: list[str] = Field(description="The attributes about which it says nothing: their bound is 1.")
-    note: str | None = Field(description="Why it says nothing about these.")
+    vacuous: list[str] = Field(description="The attributes about which the certificate says nothing: their bound is 1.")
+    note: str | None = Field(description="Why it says nothing about them.")
 
 
-# How many people share what an adversary knows of them, as it may leave the team.
+# How many people share what an adversary knows about them, rounded for publication.
 
 _ALONE = "1"  # the size of a group of one
 
 
 class ExpectedUniques(ContentPart):
-    """How many people are expected to stand alone in a whole population."""
+    """How many people are expected to be unique in a whole population."""
 
-    population: int = Field(description="How many people the records were drawn from, as the user said.")
-    unique: Few = Field(description="How many of them are expected to share what is seen with nobody, in tens.")
+    population: int = Field(description="The size of the population behind the records, as the user stated it.")
+    unique: Few = Field(description="How many of them are expected to share what is known with nobody, in tens.")
     interval: Annotated[list[Few], Field(min_length=2, max_length=2)] = Field(
         description="Where 95% of such estimates lie, widened to tens."
     )
 
     @classmethod
     def of(cls, found: Uniqueness) -> Self:
-        """The estimate in tens of people, its interval widened to them."""
+        """Round the estimate to tens of people, and widen its interval to tens."""
         low, high = found.interval
         ends = [few(FEW * math.floor(low / FEW)), few(FEW * math.ceil(high / FEW))]
         return cls(population=found.population, unique=few(round(found.unique)), interval=ends)
 
 
 class CrowdContent(ContentPart):
-    """How many people share what an adversary knows of them."""
+    """How many people share what an adversary knows about them."""
 
     records: Few
     groups: Count = Field(description="How many different combinations there are.")
@@ -372,14 +371,14 @@ class CrowdContent(ContentPart):
         description="People in the group → share of records, in tens of people; of one person rounded up."
     )
     expected: ExpectedUniques | None = Field(
-        description="How many stand alone in the population, where its size is known."
+        description="How many are unique in the population; null if its size is not known."
     )
 
     @classmethod
     def of(cls, crowd: Crowd, is_public: bool = False) -> Self:
-        """A crowd as it may leave the team; what a published table shows anyway (`is_public`) is exact.
+        """Round a crowd for publication; what a published table shows anyway (`is_public`) stays exact.
 
-        Who stands alone is rounded up, so that 0 means nobody, and in the same way wherever it is told.
+        The share of unique people is rounded up everywhere, so that 0 means nobody.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What the reports of a k-anonymous and of an anatomized release have in common."""
+"""What the reports on k-anonymous and anatomized releases share."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -20,13 +20,13 @@ from modicum.reporting.document import Block, Card, Picture, Table, TableCell, T
 from modicum.reporting.formats import count_of, number, percent, quote_name
 from modicum.reporting.parts import ContentPart, CrowdContent, Ends, Few, Share, figure, name_columns
 
-LEVEL = "Below a share stands its 95% interval: where it would lie for other records of the same kind."
-BELOW = "95% intervals stand below."
-FOOTER = "Counts of fewer than ten people are written “< 10”; shares are in tens of people."
+LEVEL = "The 95% interval below a share shows where it would lie for other records of the same kind."
+BELOW = "95% intervals are below the figures."
+FOOTER = "Counts of fewer than ten people are written “< 10”; shares are rounded to tens of people."
 
 
 def describe_expected_uniques(crowd: CrowdContent, where: str) -> list[Block]:
-    """How many stand alone in the population, in words; nothing where its size is not known."""
+    """State how many people are expected to be unique in the population; nothing if its size is unknown."""
     expected = crowd.expected
     if expected is None:
         return []
@@ -34,20 +34,20 @@ def describe_expected_uniques(crowd: CrowdContent, where: str) -> list[Block]:
     return [
         Text(
             f"Of the {number(expected.population)} people that the records were drawn from, about "
-            f"{number(expected.unique)} ({low} to {high}) are expected to stand alone by {where}; a rough estimate, "
-            "more often too high than too low."
+            f"{number(expected.unique)} ({low} to {high}) are expected to be unique by {where}. This is a rough "
+            "estimate, more often too high than too low."
         )
     ]
 
 
 def list_sizes(columns: Mapping[str, CrowdContent]) -> Table:
-    """Shares of records by the size of their group, one column for each table."""
+    """Make a table of the shares of records by the size of their group, one column for each of `columns`."""
     first = next(iter(columns.values())).sizes
     rows = [[size, *(percent(own.sizes[size]) for own in columns.values())] for size in first]
     return Table(name_columns("people in the group", *(f"share of records, {name}" for name in columns)), rows)
 
 
-# What a model loses that learns from a release: the data that reports of releases share.
+# What a model loses that learns from a release: data.
 
 
 class ErrorContent(ContentPart):
@@ -58,7 +58,7 @@ class ErrorContent(ContentPart):
 
     @classmethod
     def of(cls, error: float, interval: Interval | None, people: int) -> Self:
-        """The error on records of so many people."""
+        """Round the error on records of so many people."""
         return cls(error=tens(error, people), interval=outward(interval, people))
 
 
@@ -66,12 +66,12 @@ class GroupError(ContentPart):
     """The errors within one group of test records."""
 
     records: Few = Field(description="Test records of the group.")
-    errors: dict[str, Share] = Field(description="What was learned from → share of wrong predictions.")
+    errors: dict[str, Share] = Field(description="Training data → share of wrong predictions.")
     interval: Ends = Field(description="95% interval of the model on the release.")
 
     @classmethod
     def of(cls, records: int, people: int, errors: Mapping[str, float], interval: Interval) -> Self:
-        """The errors on records of so many people."""
+        """Round the errors on records of so many people."""
         return cls(
             records=few(records),
             errors={name: tens(error, people) for name, error in errors.items()},
@@ -80,20 +80,20 @@ class GroupError(ContentPart):
 
 
 class TrialContent(ContentPart):
-    """A model that learned from a release beside others."""
+    """A model trained on a release, compared with others."""
 
-    held_out: bool = Field(description="Whether a second release of 70% of the records was learned from.")
+    held_out: bool = Field(description="Whether the model learned from a second release, made from 70% of the records.")
     estimator: str = Field(description="What predicts the label.")
-    records: Few = Field(description="Records tested on.")
-    trained_on: Few = Field(description="Records learned from.")
-    errors: dict[str, ErrorContent] = Field(description="What was learned from → error.")
+    records: Few = Field(description="Test records.")
+    trained_on: Few = Field(description="Training records.")
+    errors: dict[str, ErrorContent] = Field(description="Training data → error.")
     by_group: dict[str, GroupError] = Field(description="Group of at least ten people → its errors.")
-    small_groups: int = Field(description="How many groups of fewer people are not shown.")
-    worst_group: str | None = Field(description="The group with the highest error, of those of a hundred people.")
+    small_groups: int = Field(description="How many smaller groups are not shown.")
+    worst_group: str | None = Field(description="The group with the highest error among those large enough to compare.")
 
 
 def explain_too_few(people: int) -> str | None:
-    """Why figures of a model are left out that was tested on so few people; None if these are enough.
+    """Say why the figures of a model are left out if it was tested on too few people; else None.
 
     Examples
     --------
@@ -107,24 +107,24 @@ def explain_too_few(people: int) -> str | None:
 
 
 def find_worst_group(groups: Mapping[str, GroupError], people: Mapping[str, int], source: str) -> str | None:
-    """The group with the highest error after learning from `source`, of those that can be compared."""
+    """Return the group with the highest error after training on `source`, among those large enough to compare."""
     return highest({name: each.errors[source] for name, each in groups.items()}, select_comparable_groups(people))
 
 
-# The section about it.
+# What a model loses that learns from a release: the section.
 
 
 def build_error_card(found: TrialContent, source: str) -> Card:
-    """The error after learning from `source`, beside that of raw records."""
+    """Show the error after training on `source`, with that of raw records below."""
     note = f"{percent(found.errors['raw'].error)} from raw records"
     return Card("model's error", percent(found.errors[source].error), note)
 
 
 def describe_trial(found: TrialContent, label: str | None) -> Text:
-    """Which model, what it predicts, and on which records it was tested."""
+    """Describe the model, what it predicts, and the test records."""
     where = (
-        "The published release has all records, so nobody is left to test it on: a second one was made by the same "
-        "settings of 70% of the records, and tested on the other 30%."
+        "The published release has all records, so none are left for testing. A second release was made with the same "
+        "settings from 70% of the records, and the model was tested on the other 30%."
         if found.held_out
         else "The model learned from the release itself and was tested on other records."
     )
@@ -135,13 +135,13 @@ def describe_trial(found: TrialContent, label: str | None) -> Text:
 
 
 def draw_errors(errors: Mapping[str, ErrorContent], names: Mapping[str, str]) -> Picture:
-    """The errors as bars."""
+    """Draw the errors as bars."""
     rows = [(names[key], each.error, each.interval) for key, each in errors.items()]
     return Picture(bars_chart(rows, "Share of wrong predictions"))
 
 
 def describe_groups(found: TrialContent, names: Mapping[str, str]) -> list[Block]:
-    """The errors of each group of at least ten people; the first of `names` has its interval."""
+    """Show the errors of each group of at least ten people; the first of `names` gets its interval."""
     blocks: list[Block] = []
     first, *others = names
     if found.by_group:
@@ -154,7 +154,7 @@ def describe_groups(found: TrialContent, names: Mapping[str, str]) -> list[Block
             ]
             for name, each in found.by_group.items()
         ]
-        worst = f"Of those who learned from the release, the error is highest for {quote_name(found.worst_group)}. "
+        worst = f"After training on the release, the error is highest for {quote_name(found.worst_group)}. "
         blocks.append(Text(worst + COMPARED))
         blocks.append(Table(name_columns("group", "records", *names.values()), rows))
     if found.small_groups:

@@ -1,4 +1,4 @@
-"""Render a document: as one HTML page that loads nothing and prints well, or as Markdown."""
+"""Render a document as one HTML page, which loads nothing and prints well, or as Markdown."""
 
 import re
 from functools import cache
@@ -14,13 +14,13 @@ FOLDER = Path(__file__).parent
 
 
 def to_html(document: Document) -> str:
-    """The page.
+    """Render a document as an HTML page.
 
     Examples
     --------
     >>> from modicum.reporting.document import Document, Text
     >>> from modicum.reporting.render import to_html
-    >>> page = to_html(Document("Of <b>age</b>", [Text("So it is.")], [], "End."))
+    >>> page = to_html(Document("About <b>age</b>", [Text("In short.")], [], "End."))
     >>> "&lt;b&gt;age" in page, "<script" in page
     (True, False)
     """
@@ -44,26 +44,26 @@ def _environment() -> Any:
 
 
 def _readable(value: Any) -> Any:
-    """Text that a page can show; what is drawn already is."""
+    """Make text displayable; markup stays unchanged."""
     return value if not isinstance(value, str) or isinstance(value, Markup) else readable(value)
 
 
-# A document as Markdown: for repositories, wikis and diffs. Names and categories stay text.
+# Markdown, for repositories, wikis and diffs. Names and categories stay plain text.
 
-_MEANING = re.compile(r"([\\`*_{}\[\]<>#|~$&^])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&^])")
 _AT_START = re.compile(r"^(\d+)([.)])(\s)|^([-+=:])")
 _LINK = re.compile(r"(?i)(https?|ftp|mailto|www)(?=[:.])|@")
 
 
 def to_markdown(document: Document) -> str:
-    """The document as GitHub's Markdown; pictures are left out, their tables are here.
+    """Render a document as GitHub Markdown, without its pictures; their numbers are in tables.
 
     Examples
     --------
     >>> from modicum.reporting.document import Document, Text
     >>> from modicum.reporting.render import to_markdown
-    >>> print(to_markdown(Document("Of <b>age</b>", [Text("So it is.", "decision")], [], "End.")).splitlines()[:3])
-    ['# Of \\\\<b\\\\>age\\\\</b\\\\>', '', '> **So it is.**']
+    >>> print(to_markdown(Document("About <b>age</b>", [Text("In short.", "decision")], [], "End.")).splitlines()[:3])
+    ['# About \\\\<b\\\\>age\\\\</b\\\\>', '', '> **In short.**']
     """
     parts = [f"# {escape_markdown(document.title)}", *(_block(block) for block in document.lead)]
     for section in document.sections:
@@ -76,10 +76,10 @@ def to_markdown(document: Document) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text in which nothing is markup, nor a link, nor a line of its own."""
+    """Escape text so that nothing in it becomes markup, a link or a new line."""
     flat = " ".join(readable(text).split())
-    safe = _MEANING.sub(r"\\\1", flat)
-    safe = _LINK.sub(lambda m: m.group() + "\u200b", safe)  # a link is made of no name
+    safe = _SPECIAL.sub(r"\\\1", flat)
+    safe = _LINK.sub(lambda m: m.group() + "\u200b", safe)  # breaks automatic links
     return _AT_START.sub(lambda m: f"\\{m.group(4)}" if m.group(4) else f"{m.group(1)}\\{m.group(2)}{m.group(3)}", safe)
 
 
@@ -126,8 +126,8 @@ def _cell(cell: TableCell | str) -> str:
     if isinstance(cell, str):
         return escape_markdown(cell)
     pieces = " · ".join(
-        f"{escape_markdown(piece)} ({escape_markdown(beside)})" if beside else escape_markdown(piece)
-        for piece, beside in cell.pieces
+        f"{escape_markdown(piece)} ({escape_markdown(note)})" if note else escape_markdown(piece)
+        for piece, note in cell.pieces
     )
     below = " ".join(f"({escape_markdown(line)})" for line in cell.below)
     return " ".join(part for part in (escape_markdown(cell.text), pieces, below) if part) or "–"

@@ -1,4 +1,4 @@
-"""The data of an anatomized release's report: its fields, how evidence fills them, and its sentences."""
+"""The data of a report on an anatomized release: its fields, how evidence fills them, and its sentences."""
 
 from typing import Literal, Self
 
@@ -23,11 +23,11 @@ from modicum.reporting.release_parts import (
 )
 from modicum.table.codes import FEW
 
-_ALIKE = f"{DEFINETTI}, "  # the same adversary by each of its learners
+_ALIKE = f"{DEFINETTI}, "  # the same adversary with each of its learners
 
 
 class SensitiveContent(ContentPart):
-    """One sensitive attribute in its table, counted anew; exact, since the published table shows it."""
+    """One sensitive attribute in its table, counted again; exact, since the published table shows it."""
 
     name: str = Field(description="The attribute.")
     l: int = Field(description="The largest l such that no value is more than 1/l of any group.")
@@ -40,25 +40,25 @@ class SensitiveContent(ContentPart):
 
 
 class AnatomyAttributeContent(ContentPart):
-    """One column and where it stands; the published tables show its values."""
+    """One column and its table; the published tables show its values."""
 
     name: str = Field(description="The column.")
-    role: AnatomyRole = Field(description="What it is taken for.")
+    role: AnatomyRole = Field(description="Its role.")
     table: str = Field(description="The table in which its exact values are published.")
-    values: int = Field(description="Different values, of those who were released.")
+    values: int = Field(description="Different values, among the released records.")
 
 
 class AdversaryContent(ContentPart):
     """How often one adversary gives people their right value."""
 
-    name: str = Field(description="What it is called.")
+    name: str = Field(description="Its name.")
     means: str = Field(description="Who it is, in words.")
     right: Tens = Field(description="Share of people given the right value, in tens of people.")
-    interval: TensEnds = Field(description="Its 95% interval; groups are taken for independent.")
+    interval: TensEnds = Field(description="Its 95% interval, assuming that groups are independent.")
 
     @classmethod
     def of(cls, result: MatchingResult, name: str, people: int) -> Self:
-        """One adversary of an attack, in tens of people."""
+        """Describe one adversary of an attack, in tens of people."""
         found = result.by_adversary[name]
         return cls.fill(found, people, name=name, means=describe_adversary(result, name), right=found.value)
 
@@ -67,17 +67,17 @@ class MatchingContent(ContentPart):
     """People matched to the values of their group."""
 
     sensitive: str = Field(description="The sensitive attribute.")
-    promised: Share = Field(description="1/l as it was asked for (as counted where that is not known).")
-    naive: Tens = Field(description="Share of people with the most frequent value of all.")
-    raw: Share = Field(description="Where the records are published as they are: every value is known.")
-    learned: Tens = Field(description="Right by the adversary who learns from the release alone.")
+    promised: Share = Field(description="1/l as requested (as counted if that is not known).")
+    naive: Tens = Field(description="Share of people with the most frequent value overall.")
+    raw: Share = Field(description="If the full records were published: every value is known.")
+    learned: Tens = Field(description="Share guessed right by the adversary who learns from the release alone.")
     interval: TensEnds = Field(description="Its 95% interval.")
     adversaries: list[AdversaryContent] = Field(description="Each adversary that was tried.")
-    note: str | None = Field(description="What the figure does not say.")
+    note: str | None = Field(description="What the figure does not show.")
 
     @classmethod
     def of(cls, result: MatchingResult, asked: int | None, people: int) -> Self:
-        """An attack on so many people whose release was asked for one in `asked`."""
+        """Describe an attack on so many people, with `asked` as the requested l."""
         return cls.fill(
             result,
             people,
@@ -91,17 +91,17 @@ class MatchingContent(ContentPart):
 
 
 class AnatomyUtilityContent(TrialContent):
-    """A model that learned from the tables beside others."""
+    """A model trained on the tables, compared with others."""
 
     estimator: str = Field(description="What predicts the class.")
     errors: dict[str, ErrorContent] = Field(description="pruned, joined, identifying, raw, majority → error.")
     worst_group: str | None = Field(
-        description="The group with the highest error after learning from pruned tables, of those of a hundred people."
+        description="The group with the highest error after training on pruned tables, if large enough to compare."
     )
 
     @classmethod
     def of(cls, found: AnatomyLearned, held_out: bool) -> Self:
-        """The errors in tens of people."""
+        """Round the errors to tens of people."""
         large = {name: each for name, each in found.by_group.items() if each.people >= FEW}
         groups = {
             name: GroupError.of(
@@ -125,26 +125,26 @@ class AnatomyUtilityContent(TrialContent):
 
 
 class AnatomyContent(Head):
-    """The report of an anatomized release."""
+    """The report on an anatomized release."""
 
     modicum: Literal["anatomy"] = Field(default="anatomy", description="The kind of report.")
     grouping: str | None = Field(description="How groups were made.")
     label: str | None = Field(description="The class.")
-    asked_l: int | None = Field(description="What was asked for: no value is more than 1/l of its group.")
-    kept: bool = Field(description="Whether every sensitive table has it.")
+    asked_l: int | None = Field(description="The requested l: no value is more than 1/l of its group.")
+    kept: bool = Field(description="Whether every sensitive table satisfies it.")
     records: Few = Field(description="Records released.")
     left_out: Count = Field(description="Records left out: without a sensitive value, or too many of one value.")
-    has_repeated: bool = Field(description="Whether a person has several records, for whom the promise does not hold.")
-    measured: list[SensitiveContent] = Field(description="Each sensitive attribute, counted anew.")
-    attributes: list[AnatomyAttributeContent] = Field(description="Column by column.")
-    crowds: dict[str, CrowdContent] = Field(description="What is known of a person → who stands alone in the table.")
-    matching: list[MatchingContent] = Field(description="What adversaries learn of each sensitive attribute.")
-    utility: AnatomyUtilityContent | None = Field(description="What a model loses; null where not measured.")
+    has_repeated: bool = Field(description="Whether some people have several records; the promise excludes them.")
+    measured: list[SensitiveContent] = Field(description="Each sensitive attribute, counted again.")
+    attributes: list[AnatomyAttributeContent] = Field(description="The columns.")
+    crowds: dict[str, CrowdContent] = Field(description="What is known about a person → who is unique in the table.")
+    matching: list[MatchingContent] = Field(description="What adversaries learn about each sensitive attribute.")
+    utility: AnatomyUtilityContent | None = Field(description="What a model loses; null if not measured.")
     skipped: dict[str, str] = Field(description="What was not measured → why.")
 
     @classmethod
     def of(cls, found: AnatomyEvidence, heading: Heading) -> Self:
-        """Everything that the report shows, and nothing that tells of a few people."""
+        """Fill the report; nothing in it reveals a few people."""
         check_size(found.people, "people in the records" if found.repeated else "records")
         why = None if found.utility is None else explain_too_few(found.utility.people)
         content = cls.fill(
@@ -164,24 +164,24 @@ class AnatomyContent(Head):
         return content.with_sentences(decision(content), warnings(content), limits(content))
 
 
-# The sentences of an anatomized release's report.
+# Sentences.
 
 
 def decision(content: AnatomyContent) -> str:
-    """The decision in one paragraph."""
+    """Write the decision in one paragraph."""
     names = " and ".join(quote_name(each.name) for each in content.measured)
     highest, asked = max(each.highest for each in content.measured), content.asked_l
     text = (
-        f"This release publishes {count_of(content.records, 'record')} as tables tied by groups: every value is "
-        f"exact, but it is not said who of a group has which value of {names}. No value has more than "
+        f"This release publishes {count_of(content.records, 'record')} as tables linked by groups. Every value is "
+        f"exact, but the tables do not say who in a group has which value of {names}. No value has more than "
         f"{percent(highest)} of any group"
     )
-    text += "" if asked is None else f" ({percent(1 / asked)}, one in {number(asked)}, was asked for)"
-    text += f"; left out: {count_of(content.left_out, 'record') if content.left_out else 'nobody'}."
+    text += "" if asked is None else f" ({percent(1 / asked)}, one in {number(asked)}, was requested)"
+    text += f"; left out: {count_of(content.left_out, 'record') if content.left_out else 'none'}."
     for each in content.matching:
         text += (
             f" Someone who learns from the release alone is right about {quote_name(each.sensitive)} for "
-            f"{percent(each.learned)} of people ({percent(each.promised)} is the promise against someone who "
+            f"{percent(each.learned)} of people ({percent(each.promised)} is the promise for someone who "
             f"learns nothing; {percent(each.naive)} have the most frequent value)."
         )
     if content.utility is not None:
@@ -195,19 +195,19 @@ def decision(content: AnatomyContent) -> str:
 
 
 def warnings(content: AnatomyContent) -> list[str]:
-    """What must be known before the numbers are believed."""
+    """Write what a reader must know before relying on the numbers."""
     alone = next(iter(content.crowds.values())).alone
     found = [
-        (not content.kept, "The release does NOT have what was asked for: see the promise below."),
+        (not content.kept, "The release does NOT keep its promise: see below."),
         (
             content.has_repeated,
-            "Some people have several records. Whoever knows which are one person's sees which values all their "
-            "groups have in common: for these people the promise does not hold.",
+            "Some people have several records. Someone who knows which records are one person's sees which values "
+            "their groups have in common: for these people the promise does not hold.",
         ),
         (
             alone > 0,
             f"{percent(alone)} of the people are unique in the identifying table, whose values are published exactly: "
-            "whoever knows these attributes finds the person. Anatomy hides the sensitive value, not the person.",
+            "someone who knows these attributes finds the person. Anatomy hides the sensitive value, not the person.",
         ),
     ]
     for each in content.matching:
@@ -215,8 +215,9 @@ def warnings(content: AnatomyContent) -> list[str]:
             (
                 (each.interval or [0.0])[0] > each.promised,
                 f"The promise of {percent(each.promised)} for {quote_name(each.sensitive)} is about an adversary who "
-                "takes every matching of people to values to be equally likely. One who learns from the release how "
-                f"attributes go with values is right for {percent(each.learned)} of people: more than promised.",
+                "assumes that every matching of people to values is equally likely. An adversary who learns from the "
+                f"release how attributes and values are related is right for {percent(each.learned)} of people: more "
+                "than promised.",
             ),
             (each.note is not None, f"{each.sensitive}: {each.note}"),
         ]
@@ -230,21 +231,21 @@ def warnings(content: AnatomyContent) -> list[str]:
 
 
 def limits(content: AnatomyContent) -> list[str]:
-    """What the method does and does not say."""
+    """Write what the report does not say."""
     found = [
-        "1/l bounds the chance of a value where every matching of people to values is as likely. It does not bound "
-        "what somebody reaches who learns from the release, or who knows some people's values.",
-        "The adversaries are those that were tried, not the strongest there can be. Someone who has more records of "
-        "other people, or knows the values of some of a group, can do better.",
-        "Nothing in the identifying table is hidden: names, numbers of people and the like must be left out of it.",
-        "Groups, shares in groups and columns are told exactly: whoever has the published tables can count them. All "
-        "other counts are rounded to tens of people.",
-        "Neither the seed of the groups nor a hash of the full records is printed: with these, guesses of who has "
-        "which value could be tested.",
+        "1/l limits the chance of a value if every matching of people to values is equally likely. It does not limit "
+        "someone who learns from the release or knows some people's values.",
+        "The adversaries are those that were tried, not the strongest possible. Someone who has more records of other "
+        "people, or knows the values of some people in a group, can do better.",
+        "Nothing in the identifying table is hidden: names, ID numbers and the like must be left out of it.",
+        "Groups, shares in groups and columns are exact: anyone with the published tables can count them. All other "
+        "counts are rounded to tens of people.",
+        "The report shows neither the seed of the groups nor a hash of the full records: they could be used to test "
+        "guesses of who has which value.",
     ]
     if content.utility is not None and content.utility.held_out:
         found.append(
-            "Prediction was measured with a second release, made by the same settings from 70% of the records, and "
-            "tested on the other 30%: the published release has all records, so nobody is left to test it on."
+            "Prediction was measured with a second release, made with the same settings from 70% of the records, and "
+            "tested on the other 30%: the published release has all records, so none are left for testing."
         )
     return found

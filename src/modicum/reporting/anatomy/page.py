@@ -1,4 +1,4 @@
-"""The report of an anatomized release as a document."""
+"""The report on an anatomized release as a document."""
 
 from modicum.evaluation.evidence.anatomy_evidence import AnatomyRole
 from modicum.reporting.anatomy.data import AnatomyContent, MatchingContent
@@ -34,7 +34,7 @@ from modicum.reporting.release_parts import (
 _SOURCES = {
     "pruned": "the tables, one candidate value for each record (pruned)",
     "joined": "the tables, every candidate value (joined)",
-    "identifying": "the identifying table alone, without what is sensitive",
+    "identifying": "the identifying table alone, without sensitive values",
     "raw": "raw records",
     "majority": "nothing: always the majority",
 }
@@ -44,19 +44,19 @@ _WHO = {
     "random worlds": "learns nothing",
     "most frequent value": "most frequent value",
     "deFinetti": "learns from the release",
-    "informed": "knows others as well",
-    "without the release": "knows others alone",
+    "informed": "also knows other people",
+    "without the release": "knows only other people",
 }
 _GROUPING = {
-    "bucketize": "taking the most frequent values first (bucketize)",
-    "random": "chance alone (random)",
-    "dealt": "dealing values out in turn (dealt)",
+    "bucketize": "by taking the most frequent values first (bucketize)",
+    "random": "by chance (random)",
+    "dealt": "by dealing values out in turn (dealt)",
 }
 _TAGS: dict[AnatomyRole, Tag] = {"identifying": "bad", "class": "bad", "sensitive": "middle", "left out": "good"}
 
 
 def document(content: AnatomyContent) -> Document:
-    """What page and Markdown are made of."""
+    """Build the document from a report's data."""
     sections = [
         Section("What is published in which table", _describe_attributes(content)),
         Section("The promise, and what was counted", _describe_promise(content)),
@@ -72,10 +72,10 @@ def document(content: AnatomyContent) -> Document:
 
 def _list_cards(content: AnatomyContent) -> Cards:
     crowd = next(iter(content.crowds.values()))
-    cards = [Card("alone in the table", percent(crowd.alone), "of people, by exact values")]
+    cards = [Card("unique in the table", percent(crowd.alone), "of people, by exact values")]
     for each in content.matching:
         note = f"of people; {percent(each.promised)} promised, {percent(each.naive)} naive"
-        cards.append(Card(f"{each.sensitive} told", percent(each.learned), note))
+        cards.append(Card(f"{each.sensitive} guessed right", percent(each.learned), note))
     cards += [Card(f"{each.name} in a group", percent(each.highest), "at most") for each in content.measured]
     if content.utility is not None:
         cards.append(build_error_card(content.utility, "pruned"))
@@ -83,16 +83,16 @@ def _list_cards(content: AnatomyContent) -> Cards:
 
 
 def _describe_attributes(content: AnatomyContent) -> list[Block]:
-    heads = [Column(title, is_number=False) for title in ("attribute", "role", "stands in")] + [Column("values")]
+    heads = [Column(title, is_number=False) for title in ("attribute", "role", "table")] + [Column("values")]
     rows: list[list[TableCell | str]] = [
         [each.name, TableCell(each.role, tag=_TAGS[each.role]), each.table, number(each.values)]
         for each in content.attributes
     ]
     return [
         Text(
-            "The identifying table has what others may know of a person, the class, and the number of a group. A "
-            "sensitive table has the number of the group and a value, in an order that says nothing. Every value in "
-            f"them is exact; only who of a group has which value is hidden. {_describe_grouping(content.grouping)}"
+            "The identifying table holds what others may know about a person, the class, and a group number. A "
+            "sensitive table holds the group number and a value, in an order that reveals nothing. Every value is "
+            f"exact; only who in a group has which value is hidden. {_describe_grouping(content.grouping)}"
         ),
         Table(heads, rows),
     ]
@@ -101,25 +101,25 @@ def _describe_attributes(content: AnatomyContent) -> list[Block]:
 def _describe_grouping(grouping: str | None) -> str:
     if grouping is None:
         return "How groups were made is not known."
-    return f"Groups were made by {_GROUPING.get(grouping, grouping)}."
+    return f"Groups were made {_GROUPING.get(grouping, grouping)}."
 
 
 def _describe_promise(content: AnatomyContent) -> list[Block]:
     asked, found = content.asked_l, content.measured
     rows = [
-        ["l asked for", *(number(asked) for _ in found)],
+        ["l requested", *(number(asked) for _ in found)],
         ["l counted", *(number(each.l) for each in found)],
         ["highest share of a value in a group", *(percent(each.highest) for each in found)],
         ["fewest different values in a group", *(number(each.distinct_l) for each in found)],
         ["groups", *(number(each.groups) for each in found)],
-        ["records a group", *(f"{number(each.smallest)} to {number(each.largest)}" for each in found)],
-        ["different values in all", *(number(each.values) for each in found)],
+        ["records per group", *(f"{number(each.smallest)} to {number(each.largest)}" for each in found)],
+        ["different values in total", *(number(each.values) for each in found)],
     ]
-    verdict = "What was asked for is there." if content.kept else "What was asked for is NOT there."
+    verdict = "The promise is kept." if content.kept else "The promise is NOT kept."
     return [
         Text(
-            "The promise: no value is more than 1/l of its group. It was counted anew on the published tables, by code "
-            "that takes no part in making groups."
+            "The promise: no value is more than 1/l of its group. This was counted again on the published tables, by "
+            "code that is not used to make groups."
         ),
         Table(name_columns("", *(each.name for each in found)), rows),
         Text(f"{verdict} Records released: {number(content.records)}; left out: {number(content.left_out)}."),
@@ -134,11 +134,11 @@ def _describe_singling_out(content: AnatomyContent) -> list[Block]:
     first = next(iter(content.crowds.values()))
     return [
         Text(
-            "Yes, wherever a person's attributes are known: the identifying table holds exact values, so that its "
-            "people stand alone in it as they do in their full records. Anatomy does nothing against this. The "
-            f"combinations and the smallest group are those of people who share what is known. {LEVEL}"
+            "Yes, if a person's attributes are known: the identifying table holds exact values, so people are as "
+            "unique in it as in their full records. Anatomy does not prevent this. A combination is shared by all "
+            f"people with the same known attributes. {LEVEL}"
         ),
-        Table(name_columns("what is known", "alone", "combinations", "fewest people"), rows),
+        Table(name_columns("what is known", "unique", "combinations", "people in the rarest"), rows),
         Picture(bars_chart([(size, value, None) for size, value in first.sizes.items()], "People in the group")),
         list_sizes(content.crowds),
         *describe_expected_uniques(first, "these attributes"),
@@ -151,21 +151,22 @@ def _describe_linking(content: AnatomyContent) -> list[Block]:
     ]
     return [
         Text(
-            "Someone who has another table with names looks for each person in the identifying table. Of the records "
-            "that fit, one is picked at random. The table says what share is expected to be linked rightly; it is the "
-            "same as in the full records of these people. Whoever is linked is known to have one of the values of the "
-            f"group: how well that value is told stands under inference. {BELOW}"
+            "Someone who has another table with names looks for each person in the identifying table, and picks one of "
+            "the matching records at random. The table shows the share that is expected to be linked correctly; it is "
+            "the same as in the full records of these people. A linked person is known to have one of the values of "
+            f"the group; how well that value can be guessed is shown under inference. {BELOW}"
         ),
-        Table(name_columns("what is known", "rightly linked"), rows),
+        Table(name_columns("what is known", "correctly linked"), rows),
     ]
 
 
 def _describe_inference(content: AnatomyContent) -> list[Block]:
     return [
         Text(
-            "The promise of 1/l is about an adversary who takes every matching of a group's people to its values for "
-            "equally likely. The release as a whole shows how attributes go with values, and an adversary may learn "
-            "that from it. The figures below are measured: the share of people who are given their true value."
+            "The promise of 1/l is about an adversary who assumes that every matching of a group's people to its "
+            "values is equally likely. But the whole release shows how attributes and values are related, and an "
+            "adversary may learn this. The figures below are measured: the share of people whose value is guessed "
+            "right."
         ),
         *(block for each in content.matching for block in _describe_matching(each)),
     ]
@@ -176,17 +177,17 @@ def _describe_matching(found: MatchingContent) -> list[Block]:
         [TableCell(_WHO[each.name], [each.means]), figure(each.right, each.interval)] for each in found.adversaries
     ]
     rows += [
-        ["the promise, one in l", percent(found.promised)],
-        ["raw records, where the value stands beside the person", percent(found.raw)],
+        ["the promise, 1/l", percent(found.promised)],
+        ["raw records, which hold the value", percent(found.raw)],
     ]
     bars = [(_WHO[each.name], each.right, each.interval) for each in found.adversaries]
     return [
-        Text(f"{found.sensitive}: share of people given the right value. {BELOW}"),
+        Text(f"{found.sensitive}: share of people whose value is guessed right. {BELOW}"),
         Picture(
-            bars_chart(bars, "Given the right value", [found.promised]),
-            [Sign("given the right value", AMBER), Sign("the promise, 1/l", DARK, "mark")],
+            bars_chart(bars, "Guessed right", [found.promised]),
+            [Sign("guessed right", AMBER), Sign("the promise, 1/l", DARK, "mark")],
         ),
-        Table(name_columns(f"{found.sensitive} told by", "right"), rows),
+        Table(name_columns(f"{found.sensitive} guessed by", "right"), rows),
         *([] if found.note is None else [Text(found.note, "warning")]),
     ]
 

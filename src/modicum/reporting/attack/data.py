@@ -1,4 +1,4 @@
-"""The data of the report on the adversaries: its fields, its sentences, and how results fill them."""
+"""The data of a report on the adversaries: its fields, its sentences, and how results fill them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -50,21 +50,21 @@ Adversary = Literal["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8"]
 
 
 class Extreme(ContentPart):
-    """The attribute that is guessed best or worst."""
+    """The attribute with the lowest or highest error."""
 
     attribute: str = Field(description="The attribute's name.")
     error: Share = Field(description="Share of wrong guesses about it.")
 
 
 class OverAttributes(ContentPart):
-    """How far apart the attributes lie."""
+    """How much the attributes differ."""
 
     min: Extreme = Field(description="The attribute that is guessed wrong least often.")
     max: Extreme = Field(description="The attribute that is guessed wrong most often.")
 
     @classmethod
     def of(cls, errors: Mapping[str, float], n: int) -> Self:
-        """The two ends in tens of people, found before rounding."""
+        """Return both extremes in tens of people, chosen before rounding."""
         least, most = min(errors, key=errors.__getitem__), max(errors, key=errors.__getitem__)
         return cls(
             min=Extreme(attribute=least, error=tens(errors[least], n)),
@@ -76,23 +76,23 @@ class Guesser(ContentPart):
     """An adversary who guesses personal values (A1, A3 to A6)."""
 
     id: Adversary = Field(description="Which of A1 to A8 it is.")
-    name: str = Field(description="What it is called.")
-    short: str = Field(description="The same in two or three words.")
+    name: str = Field(description="Its name.")
+    short: str = Field(description="Its name in two or three words.")
     knows: str = Field(description="What it sees or knows.")
     error: Share = Field(description="Share of personal values guessed wrong, weighted mean over the attributes.")
     interval: TensEnds = Field(description="The 95% interval of the error, widened to tens of people.")
-    naive: Share = Field(description="The same for someone who sees no record and always guesses the usual value.")
-    raw: AsFound = Field(description="The same error for someone who sees the raw records: none.")
+    naive: Share = Field(description="The error of someone who sees no record and always guesses the usual value.")
+    raw: AsFound = Field(description="The error of someone who sees the raw records: 0.")
     over_attributes: OverAttributes = Field(description="The lowest and the highest error of an attribute.")
-    worst: str | None = Field(description="The attribute about which most is gained; null where nothing is.")
+    worst: str | None = Field(description="The attribute about which it gains most; null if it gains nothing.")
     certified_error: Share | None = Field(
-        description="No adversary with this knowledge has a lower mean error; null where nothing is certified."
+        description="No adversary with this knowledge has a lower mean error; null if nothing is certified."
     )
-    alone: list[Share] | None = Field(description="Of A6: the error from each breach by itself; null for the others.")
+    alone: list[Share] | None = Field(description="For A6, the error from each breach alone; null for the others.")
 
     @classmethod
     def of(cls, name: Adversary, result: AttackResult, certificate: Certificate | None, n: int) -> Self:
-        """What one adversary finds, in tens of n people; the certificate is rounded."""
+        """Describe what one adversary finds, in tens of n people; the certificate is already rounded."""
         title, short, knows = NAMES[name]
         found = result.by_attribute
         return cls.fill(
@@ -112,16 +112,16 @@ class Guesser(ContentPart):
 
 
 class FoundByAdversary(ContentPart):
-    """One adversary about one attribute."""
+    """What one adversary finds about one attribute."""
 
     error: Tens = Field(description="Share of wrong guesses.")
     interval: TensEnds = Field(description="Its 95% interval, widened to tens of people.")
-    method: str = Field(description="The method that guessed best, of those that were tried.")
-    certified: Share | None = Field(description="No adversary with this knowledge has a lower error; null where none.")
+    method: str = Field(description="The method that guessed best among those tried.")
+    certified: Share | None = Field(description="No adversary with this knowledge has a lower error; null if none.")
 
     @classmethod
     def of(cls, found: AttributeResult, certificate: Certificate | None, name: str, n: int) -> Self:
-        """The same in tens of n people; the certificate is rounded."""
+        """Round the errors to tens of n people; the certificate is already rounded."""
         return cls.fill(found, n, certified=None if certificate is None else 1 - certificate.bounds[name])
 
 
@@ -130,13 +130,13 @@ class GuessedAttribute(ContentPart):
 
     name: str = Field(description="The attribute's name.")
     weight: Share = Field(description="Its share in every mean over the attributes.")
-    values: int = Field(description="Among how many values or ranges is guessed.")
+    values: int = Field(description="How many values or ranges there are to guess from.")
     naive: Share = Field(description="Error of someone who sees no record and always guesses the usual value.")
     errors: dict[Adversary, FoundByAdversary] = Field(description="Adversary → what it finds.")
 
     @classmethod
     def of(cls, name: str, suite: SuiteResult, certificates: Mapping[str, Certificate], n: int) -> Self:
-        """One attribute, in tens of n people; the certificates are rounded."""
+        """Describe one attribute, in tens of n people; the certificates are already rounded."""
         first = suite.reconstruction["A1"]
         return cls(
             name=name,
@@ -153,19 +153,19 @@ class GuessedAttribute(ContentPart):
 class SurestGuesses(ContentPart):
     """A2: the guesses that the adversary is most confident of."""
 
-    percent: float = Field(description="How many percent of its guesses about each attribute, the surest first.")
-    records: Few = Field(description="How many guesses about each attribute that are, in tens.")
+    percent: float = Field(description="The percentage of its guesses about each attribute, starting with the surest.")
+    records: Few = Field(description="How many guesses about each attribute these are, in tens.")
     error: Share = Field(description="Share of these that are wrong, weighted mean over the attributes.")
     interval: TensEnds = Field(description="Its 95% interval, widened to tens of people.")
     naive: Share = Field(description="Error of the naive guess about the same people.")
-    raw: AsFound = Field(description="The same error for someone who sees the raw records: none.")
+    raw: AsFound = Field(description="The error of someone who sees the raw records: 0.")
     by_attribute: dict[str, Share] = Field(description="Attribute → share of these guesses that are wrong.")
-    naive_by_attribute: dict[str, Share] = Field(description="Attribute → the naive guess's, about the same people.")
+    naive_by_attribute: dict[str, Share] = Field(description="Attribute → the naive guess's error for the same people.")
     worst: str = Field(description="The attribute about which these guesses gain most over the naive one.")
 
     @classmethod
     def of(cls, level: ConfidentResult, weights: Mapping[str, float]) -> Self:
-        """One part of the guesses, in tens of the people whom they are about."""
+        """Describe one part of the guesses, in tens of the people they are about."""
         n = level.people
         errors = {name: tens(error, n) for name, error in level.by_attribute.items()}
         naive = {name: tens(error, n) for name, error in level.naive_by_attribute.items()}
@@ -180,29 +180,29 @@ class SurestGuesses(ContentPart):
 
 
 class MostExposed(ContentPart):
-    """A2 on the smallest part of the guesses that may be told of."""
+    """A2 on the smallest part of the guesses that can be reported."""
 
-    percent: float = Field(description="How many percent of the guesses, the surest first.")
-    records: Count = Field(description="How many guesses about each attribute that are, in tens.")
+    percent: float = Field(description="The percentage of the guesses, starting with the surest.")
+    records: Count = Field(description="How many guesses about each attribute these are, in tens.")
     error: Share = Field(description="Share of these that are wrong, weighted mean over the attributes.")
     interval: Ends = Field(description="Its 95% interval.")
     naive: Share = Field(description="Error of the naive guess about the same people.")
-    sentence: str = Field(description="The same in words, to be quoted.")
+    sentence: str = Field(description="The figures in a sentence to quote.")
 
     @classmethod
     def of(cls, levels: Sequence[SurestGuesses], hidden: Sequence[float]) -> Self | None:
-        """The smallest of these parts; None if there is none or it is all guesses.
+        """Return the smallest of these parts; None if there is none or it is all guesses.
 
         Parameters
         ----------
-        levels : the parts that may be told of
-        hidden : the percentages of those that may not
+        levels : the parts that can be reported
+        hidden : the percentages of parts with too few people
         """
         level = min(levels, key=lambda each: each.percent, default=None)
         if level is None or level.percent >= 100:
             return None
         fewer = [percent for percent in hidden if percent < level.percent]
-        more = f" The surest {format_levels(fewer)} are of too few people to be told of." if fewer else ""
+        more = f" The surest {format_levels(fewer)} are about too few people to report." if fewer else ""
         ends = "" if level.interval is None else f"95% interval {interval(level.interval)}; "
         return cls.fill(
             level,
@@ -215,18 +215,18 @@ class MostExposed(ContentPart):
 class LinkabilityContent(ContentPart):
     """A7: halves of records that are joined."""
 
-    error: Share = Field(description="Share of people whose halves are joined wrongly.")
+    error: Share = Field(description="Share of people whose halves are joined incorrectly.")
     interval: Pair = Field(description="Its 95% interval.")
-    naive: Share = Field(description="The same where halves are joined at random.")
+    naive: Share = Field(description="The same if halves are joined at random.")
     raw: Share = Field(description="The same with the raw records.")
     a: list[str] = Field(description="The attributes of the first half.")
     b: list[str] = Field(description="The attributes of the second half.")
     k: int = Field(description="How many people are joined at once.")
-    people: int = Field(description="How many people there are in all.")
+    people: int = Field(description="How many people there are in total.")
 
     @classmethod
     def of(cls, result: LinkResult) -> Self:
-        """Shares of halves joined rightly: chances averaged over many people, not counts of them."""
+        """Round the shares of joined halves to four digits: they are average chances, not counts of people."""
         low, high = result.interval
         return cls.fill(
             result,
@@ -238,36 +238,36 @@ class LinkabilityContent(ContentPart):
 
 
 class BreachedUniques(ExpectedUniques):
-    """The same, beside the breached people."""
+    """The expected uniques, also among the breached people."""
 
-    fraction: Share = Field(description="Which share of them the breached people are.")
-    of_breached: Few = Field(description="How many of the breached people are expected to be unique among all.")
+    fraction: Share = Field(description="The breached people as a share of the population.")
+    of_breached: Few = Field(description="How many of the breached people are expected to be unique in the population.")
 
     @classmethod
     def of(cls, found: Uniqueness) -> Self:
-        """The estimate in tens of people."""
+        """Round the estimate to tens of people."""
         expected = ExpectedUniques.of(found)
         return cls(**vars(expected), fraction=found.fraction, of_breached=few(round(found.of_sample)))
 
 
 class SinglingOutContent(ContentPart):
-    """A8: who is alone with their answers."""
+    """A8: how many people are alone with their answers."""
 
     error: Tens = Field(description="Share of people who are not alone with their answers.")
     interval: TensEnds = Field(description="Its 95% interval, widened to tens of people.")
-    naive: AsFound = Field(description="The same where nothing is collected: everyone.")
+    naive: AsFound = Field(description="The same if nothing is collected: everyone.")
     raw: Tens = Field(description="The same with the raw records.")
     people: int = Field(description="How many people there are in the breached records.")
     least: Few = Field(description="How many people share the rarest combination of answers, in tens.")
-    rarest: Count = Field(description="How many combinations are that rare; in tens where they are rare ones.")
-    unique: Few = Field(description="How many people have a combination to themselves, in tens.")
-    groups: Count = Field(description="How many combinations there are; in tens where some are rare.")
+    rarest: Count = Field(description="How many combinations are that rare; in tens if fewer than ten share them.")
+    unique: Few = Field(description="How many people are alone with their combination, in tens.")
+    groups: Count = Field(description="How many combinations there are; in tens if some are rare.")
     sizes: dict[str, Count] = Field(description="How many people share a combination → how many such combinations.")
-    population: BreachedUniques | None = Field(description="The whole population; null where its size was not given.")
+    population: BreachedUniques | None = Field(description="The whole population; null if its size was not given.")
 
     @classmethod
     def of(cls, result: SinglingOutResult) -> Self:
-        """The same in tens of people."""
+        """Round the counts and shares to tens of people."""
         least = result.least
         return cls.fill(
             result,
@@ -282,11 +282,11 @@ class SinglingOutContent(ContentPart):
 class AttackCertificate(CertifiedPart):
     """What no adversary with the same knowledge can exceed, on average."""
 
-    bins: int = Field(description="In how many ranges a number or date is guessed.")
+    bins: int = Field(description="How many ranges there are for guessing a number or date.")
 
     @classmethod
     def of(cls, certificate: Certificate) -> Self:
-        """What a rounded certificate says."""
+        """Copy a certificate that is already rounded."""
         return cls.fill(certificate, mean_error=lowest_error(certificate))
 
 
@@ -294,15 +294,15 @@ class SkippedAdversary(ContentPart):
     """An adversary that does not apply."""
 
     id: Adversary = Field(description="Which of A1 to A8 it is.")
-    name: str = Field(description="What it is called.")
+    name: str = Field(description="Its name.")
     why: str = Field(description="Why it does not apply.")
 
 
 class AdversaryName(ContentPart):
-    """What an adversary is called."""
+    """The name of an adversary."""
 
     name: str = Field(description="Its name.")
-    short: str = Field(description="The same in two or three words.")
+    short: str = Field(description="Its name in two or three words.")
     knows: str = Field(description="What it sees or does.")
 
 
@@ -313,35 +313,35 @@ class AttackContent(ContentPart):
     version: int = Field(default=1, description="The version of this format.")
     modicum_version: str = Field(default=__version__, description="The version of modicum that made the report.")
     purpose: str | None = Field(description="What the data is for, in the user's words.")
-    records_of: str | None = Field(description="Whom the records are of, in the user's words.")
+    records_of: str | None = Field(description="Whose records these are, in the user's words.")
     provenance: Provenance | None = Field(
-        description="What it was made of, so that it can be made again; null inside another report, which has its own."
+        description="Everything needed to reproduce the report; null inside another report, which has its own."
     )
     records: int = Field(description="How many records were breached.")
-    people: int = Field(description="Of how many people they are.")
+    people: int = Field(description="How many people they are of.")
     unit: str = Field(description="What shares are of: people, or records where one person has several.")
-    known: int = Field(description="From how many full records of other people the adversaries learned.")
+    known: int = Field(description="How many full records of other people the adversaries learned from.")
     random_state: int = Field(description="The seed.")
     weights: dict[str, Share] = Field(description="Attribute → its share in every mean over the attributes.")
-    adversaries: list[Guesser] = Field(description="Those who guess personal values, by what they know.")
+    adversaries: list[Guesser] = Field(description="Those who guess personal values, ordered by what they know.")
     attributes: list[GuessedAttribute] = Field(description="The personal attributes.")
     confident: list[SurestGuesses] = Field(description="A2, the surest guesses first.")
-    too_few_for_confident: list[float] = Field(description="Percentages at which A2 would tell of too few people.")
+    too_few_for_confident: list[float] = Field(description="Percentages at which A2 has too few people to report.")
     a2_most_exposed: MostExposed | None = Field(
-        description="A2 on the smallest part that may be told of; null where that is none or all guesses."
+        description="A2 on the smallest part that can be reported; null if there is none or it is all guesses."
     )
-    linkability: LinkabilityContent | None = Field(description="A7; null where it does not apply.")
+    linkability: LinkabilityContent | None = Field(description="A7; null if it does not apply.")
     singling_out: SinglingOutContent = Field(description="A8.")
     certificates: dict[Adversary, AttackCertificate] = Field(description="A1, A3 and A4 → what is certified.")
     skipped: list[SkippedAdversary] = Field(description="The adversaries that do not apply.")
-    names: dict[Adversary, AdversaryName] = Field(description="A1 to A8 → how they are called.")
-    warnings: list[str] = Field(default=[], description="What a reader must know before believing the numbers.")
+    names: dict[Adversary, AdversaryName] = Field(description="A1 to A8 → their names.")
+    warnings: list[str] = Field(default=[], description="What a reader must know before relying on the numbers.")
     sentences: list[str] = Field(default=[], description="What was found, in plain words.")
     limits: list[str] = Field(default=[], description="What the method does and does not say.")
 
     @classmethod
     def of(cls, found: SuiteResult, heading: Heading | None = None) -> Self:
-        """Everything that a report on the adversaries shows; inside another report it has no heading of its own."""
+        """Fill the report; inside another report, it has no heading."""
         first = found.reconstruction["A1"]
         n = found.singling_out.people  # shares are in tens of people, whatever records they have
         check_size(n, "breached records" if n == first.records else "breached people")
@@ -383,9 +383,9 @@ class AttackContent(ContentPart):
         return content.model_copy(update={"sentences": sentences(content), "limits": limits(content)})
 
 
-# How the adversaries are called, and in which order they stand.
+# The names and the order of the adversaries.
 
-NAMES: dict[Adversary, tuple[str, str, str]] = {  # title, a short name, and what it sees
+NAMES: dict[Adversary, tuple[str, str, str]] = {  # title, short name, what it sees
     "A1": ("Reconstruction", "the record", "sees the collected record"),
     "A2": (
         "High-certainty reconstruction",
@@ -393,25 +393,25 @@ NAMES: dict[Adversary, tuple[str, str, str]] = {  # title, a short name, and wha
         "sees the collected record and speaks only where it is confident",
     ),
     "A3": ("Non-personal knowledge", "+ not personal", "also knows every attribute that is not personal"),
-    "A4": ("Leave-one-out", "+ all but one", "also knows every attribute but the one to be guessed"),
+    "A4": ("Leave-one-out", "+ all but one", "also knows every attribute except the one to be guessed"),
     "A5": ("Partial personal knowledge", "+ some personal", "also knows some of the other personal attributes"),
     "A6": ("Multi-breach", "several breaches", "sees several collected records of the same people"),
-    "A7": ("Linkability", "halves joined wrong", "joins halves of records with the help of the collected ones"),
+    "A7": ("Linkability", "halves joined wrong", "joins halves of records with the help of the collected records"),
     "A8": ("Singling out", "people not alone", "looks for a combination of answers that only one person has"),
 }
-ORDER: tuple[Adversary, ...] = ("A1", "A3", "A5", "A4", "A6")  # of those who guess values: by what they know
+ORDER: tuple[Adversary, ...] = ("A1", "A3", "A5", "A4", "A6")  # those who guess values, by what they know
 
 
 def sort_adversaries(found: SuiteResult) -> list[tuple[Adversary, AttackResult]]:
-    """Those who guess values, by what they know."""
+    """Return the adversaries who guess values, ordered by what they know."""
     return [(name, found.reconstruction[name]) for name in ORDER if name in found.reconstruction]
 
 
-# What the adversaries found, in words: made of the numbers of the content, and of no others.
+# Sentences, written only from the numbers of the content.
 
 
 def sentences(content: AttackContent) -> list[str]:
-    """What was found, in plain words."""
+    """Write what was found in plain words."""
     first, *others = content.adversaries
     found = [
         f"Someone who sees the collected records is wrong about {first.error:.1%} of personal values; without "
@@ -423,12 +423,12 @@ def sentences(content: AttackContent) -> list[str]:
     if strongest is not None:
         found.append(
             f"Someone who {strongest.knows} ({strongest.id}) is wrong about {strongest.error:.1%}"
-            + (f"; the most is gained about {quote_name(strongest.worst)}." if strongest.worst else ".")
+            + (f", and gains most about {quote_name(strongest.worst)}." if strongest.worst else ".")
         )
     link = content.linkability
     if link is not None:
         found.append(
-            f"Of {link.k:,} people at once, {1 - link.error:.2%} of halves are joined rightly "
+            f"Of {link.k:,} people at once, {1 - link.error:.2%} of halves are joined correctly "
             f"({1 - link.naive:.2%} at random, {1 - link.raw:.2%} with the raw records)."
         )
     return [*found, _describe_standing_out(content.singling_out)]
@@ -436,17 +436,14 @@ def sentences(content: AttackContent) -> list[str]:
 
 def _describe_standing_out(single: SinglingOutContent) -> str:
     if isinstance(single.unique, str):
-        who = "Fewer than ten people have" if isinstance(single.least, str) else "Nobody has"
+        who = "fewer than ten are" if isinstance(single.least, str) else "nobody is"
     else:
-        who = f"About {single.unique:,} people have"
-    return (
-        f"{who} a combination of answers to themselves, of {single.people:,} "
-        f"({1 - single.raw:.1%} with the raw records)."
-    )
+        who = f"about {single.unique:,} are"
+    return f"Of {single.people:,} people, {who} alone with their answers ({1 - single.raw:.1%} with the raw records)."
 
 
 def describe_overlap(overlap: int, records: int) -> list[str]:
-    """A warning if some rows are known as well as breached."""
+    """Write a warning if some breached rows are also known."""
     if not overlap:
         return []
     rounded = few(overlap)
@@ -455,19 +452,19 @@ def describe_overlap(overlap: int, records: int) -> list[str]:
 
 
 def limits(content: AttackContent) -> list[str]:
-    """What the method can and cannot say."""
+    """Write what the report does and does not say."""
     certificate = content.certificates["A1"]
     confidence, unit = confidence_text(certificate.confidence), certificate.unit
     return [
         f"An error is the share of {unit} guessed wrong: higher is safer. Each adversary is the strongest of several "
         "that were tried, chosen on records that are not reported on; a stronger one may exist.",
         f"A certified error holds for every adversary with the same knowledge, with {confidence} confidence for "
-        f"each of A1, A3 and A4, on average over {unit} like the breached ones. Where these fall into too many "
-        "different cells it says nothing.",
-        "The certified errors hold, and the others mean something, only if the breached records had no part in making "
-        "or choosing what is collected, and if the known records are of other people.",
-        "A5 is averaged over how many personal attributes are known, in a few random orders.",
-        "Linking takes for granted that the people whose halves are joined are among the breached.",
-        "The number of people who stand out in a whole population is a rough estimate from a sample by a model, more "
-        "often too high than too low; its interval tells what another sample might give, not how wrong the model is.",
+        f"each of A1, A3 and A4, on average over {unit} like the breached ones. If these fall into too many different "
+        "cells, it says nothing.",
+        "All results are valid only if the breached records had no part in deciding what is collected, and if the "
+        "known records are of other people.",
+        "A5 is averaged over the number of known personal attributes, in a few random orders.",
+        "Linking assumes that the people whose halves are joined are among the breached.",
+        "The number of unique people in a whole population is a rough estimate by a model from a sample, more often "
+        "too high than too low. Its interval shows what another sample might give, not how wrong the model is.",
     ]

@@ -1,7 +1,7 @@
-"""The document on the adversaries: the three threats of the EU's opinion on anonymisation, with A1 to A8 under them.
+"""The document on the adversaries A1 to A8, by the three threats of the EU's opinion on anonymisation.
 
-The Article 29 Working Party's Opinion 05/2014 asks of data about people whether someone can be singled out, whether
-records can be linked, and whether something can be inferred.
+The Article 29 Working Party's Opinion 05/2014 asks whether data let someone be singled out, records be linked, or
+something be inferred about a person.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,13 +48,13 @@ from modicum.reporting.document import Block, Bullets, Column, Document, Picture
 from modicum.reporting.formats import NONE, count_of, format_levels, interval, number, percent
 from modicum.reporting.parts import provenance_section, sign_off
 
-# The charts of what the adversaries found.
+# Charts.
 
 ADVERSARY_COLOURS = {"A1": BLUE, "A3": GREEN, "A5": AMBER, "A4": RED, "A6": DARK}
 
 
 def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
-    """Each adversary's mean error with its interval, the naive guess's behind it, the certified floor."""
+    """Draw each adversary's mean error with its interval, the naive guess's and the certified error."""
     top = 26
     rows = [axis(top, len(adversaries))]
     for i, each in enumerate(adversaries):
@@ -72,7 +72,7 @@ def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
 
 
 def guesses_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
-    """Each attribute's error under every adversary (after [Staab24 Figure 7)], the naive guess's behind them."""
+    """Draw each attribute's error for every adversary and the naive guess (after [Staab24 Figure 7)]."""
     shown = sorted(attributes, key=lambda a: min(e.error for e in a.errors.values()) - a.naive)[:MOST_ROWS]
     top = 26
     rows = [axis(top, len(shown))]
@@ -87,7 +87,7 @@ def guesses_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
 
 
 def confident_chart(levels: Sequence[SurestGuesses]) -> Markup:
-    """The error on the most confident guesses (A2, after [Staab24 Figure 5)]."""
+    """Draw the error on the most confident guesses (A2, after [Staab24 Figure 5)]."""
     height, top = 190, 16
     most = max([level.naive for level in levels] + [level.interval[1] for level in levels if level.interval]) or 1.0
     step = span() / max(1, len(levels) - 1)
@@ -115,7 +115,7 @@ def confident_chart(levels: Sequence[SurestGuesses]) -> Markup:
 
 
 def group_sizes_chart(sizes: Mapping[str, int | str]) -> Markup:
-    """How many combinations of answers are shared by how many people."""
+    """Draw how many combinations of answers are shared by how many people."""
     counts = {name: 5 if isinstance(many, str) else many for name, many in sizes.items()}  # "< 10"
     most = max(counts.values(), default=1) or 1
     rows = []
@@ -131,88 +131,93 @@ def group_sizes_chart(sizes: Mapping[str, int | str]) -> Markup:
     return svg(rows, 16 + len(counts) * ROW, "Combinations of answers by how many people share them")
 
 
-# Linkability and singling out: whose records can be joined (A7), and who stands out (A8).
+# Linkability (A7) and singling out (A8).
 
 LINKING = (
-    "Linkability means that two records can be recognised as those of the same person. Here: two halves of people's "
-    "data lie in different places, and an adversary joins them with the help of the collected records. The lower the "
-    "share that is joined rightly, the safer."
+    "Linkability means that two records can be recognised as belonging to the same person. Here, two halves of "
+    "people's data are in different places, and an adversary joins them with the help of the collected records. The "
+    "lower the share joined correctly, the safer."
 )
 STANDING_OUT = (
-    "Singling out means that one person can be picked out among all others. Here: an adversary looks for a combination "
+    "Singling out means that one person can be picked out among all others. Here, an adversary looks for a combination "
     "of answers that only one person gave."
 )
 
 
 def linkability(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
-    """The second threat."""
+    """Describe the second threat."""
     title, found = "Linkability: joining records of the same person (A7)", content.linkability
     if found is None:
         why = next((each.why for each in content.skipped if each.id == "A7"), "it was not run")
         return Section(title, [Text(LINKING), Text(f"It does not apply here: {why}.")], level)
     right = [1 - found.interval[1], 1 - found.interval[0]]
-    columns = [Column("joined rightly", is_number=False), Column("with the collected records"), Column("95% interval")]
+    columns = [
+        Column("joined correctly", is_number=False),
+        Column("with the collected records"),
+        Column("95% interval"),
+    ]
     columns += [Column("at random"), Column("with the raw records")]
     error, naive, raw = (percent(1 - share, 2) for share in (found.error, found.naive, found.raw))
     row = ["share of people", error, interval(right, 2), naive, raw]
     halves = (
-        f"One half holds {', '.join(found.a)}; the other {', '.join(found.b)}. The adversary joins "
-        f"{count_of(found.k, 'person', 'people')} at once, of {number(found.people)} in all."
+        f"One half holds {', '.join(found.a)}; the other half holds {', '.join(found.b)}. The adversary joins "
+        f"{count_of(found.k, 'person', 'people')} at once, of {number(found.people)} in total."
     )
     return Section(title, [Text(LINKING), Text(halves), Table(columns, [row])], level)
 
 
 def singling_out(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
-    """The third threat."""
+    """Describe the third threat."""
     found = content.singling_out
     columns = [Column("not alone with their answers", False), Column("with the collected records")]
-    columns += [Column("95% interval"), Column("where nothing is collected"), Column("with the raw records")]
+    columns += [Column("95% interval"), Column("if nothing is collected"), Column("with the raw records")]
     shares = [percent(found.error, 2), interval(found.interval, 2), percent(found.naive, 2)]
     row = [f"share of {count_of(found.people, 'person', 'people')}", *shares, percent(found.raw, 2)]
     blocks: list[Block] = [
         Text(STANDING_OUT),
         Table(columns, [row]),
-        Text(_rarest(found)),
+        Text(_describe_rarest(found)),
         Picture(group_sizes_chart(found.sizes)),
         Table(
             [Column("people who share a combination", is_number=False), Column("combinations")],
             [[name, number(many)] for name, many in found.sizes.items()],
         ),
     ]
-    told = [] if found.population is None else [Text(_population(found.population))]
-    return Section("Singling out: standing out among all (A8)", [*blocks, *told], level)
+    if found.population is not None:
+        blocks.append(Text(_describe_population(found.population)))
+    return Section("Singling out: standing out among all (A8)", blocks, level)
 
 
-def _rarest(found: SinglingOutContent) -> str:
-    alone = count_of(found.unique, "person has", "people have")
+def _describe_rarest(found: SinglingOutContent) -> str:
+    alone = count_of(found.unique, "person is", "people are")
     verb = "is" if found.rarest == 1 else "are"
     return (
         f"The rarest combination of answers is shared by {count_of(found.least, 'person', 'people')}; "
-        f"{number(found.rarest)} of {number(found.groups)} combinations {verb} that rare. {alone} a combination "
-        "to themselves."
+        f"{number(found.rarest)} of {number(found.groups)} combinations {verb} that rare. {alone} alone with "
+        "their answers."
     )
 
 
-def _population(found: BreachedUniques) -> str:
+def _describe_population(found: BreachedUniques) -> str:
     low, high = (number(end) for end in found.interval)
     return (
         f"The breached people are {percent(found.fraction, 2)} of a population of {number(found.population)}. In "
-        f"all of it {count_of(found.unique, 'person', 'people')} are expected to be unique (95% interval {low} to "
-        f"{high}), of the breached ones {number(found.of_breached)}. This is a rough estimate from a sample."
+        f"the population, {count_of(found.unique, 'person', 'people')} are expected to be unique (95% interval {low} "
+        f"to {high}), {number(found.of_breached)} of them breached. This is a rough estimate from a sample."
     )
 
 
-# Inference: what adversaries who know more and more guess of people's personal values (A1 to A6).
+# Inference (A1 to A6).
 
 MEANING = (
-    "Inference means that a value nobody gave away is worked out from those that were given. Here: an adversary holds "
-    "the collected records and guesses the personal values behind them. An error is the share of guesses that are "
-    "wrong: the higher, the safer."
+    "Inference means that a value that was not collected is deduced from those that were. Here, an adversary holds the "
+    "collected records and guesses the personal values behind them. An error is the share of guesses that are wrong: "
+    "the higher, the safer."
 )
 
 
 def inference(content: AttackContent, level: Literal[2, 3] = 2) -> list[Section]:
-    """The first threat, in three steps: who knows what, about which attribute, and where they are surest."""
+    """Describe the first threat: by adversary, by attribute, and for the surest guesses."""
     return [
         Section("Inference: guessing personal values (A1 to A6)", _adversaries(content), level),
         Section("Attribute by attribute", _attributes(content), 3),
@@ -225,7 +230,7 @@ def _adversaries(content: AttackContent) -> list[Block]:
     confidence = confidence_text(certificates["A1"].confidence)
     signs = [
         Sign("naive guess: the usual value, without seeing a record", GREY),
-        Sign("adversary (each its colour), the dark line its 95% interval", BLUE),
+        Sign("adversary (each has its colour), with 95% interval as a dark line", BLUE),
         Sign(f"certified: no adversary with this knowledge is below it, with {confidence} confidence", DARK, "mark"),
     ]
     columns = [Column("adversary", is_number=False), Column("wrong about"), Column("95% interval")]
@@ -237,11 +242,11 @@ def _adversaries(content: AttackContent) -> list[Block]:
     ]
     return [
         Text(MEANING),
-        Text(_records(content)),
+        Text(_describe_records(content)),
         Text(
-            "Each line is an adversary who knows more than the first. The figures are means over the personal "
-            "attributes, beside those of the naive guess (the usual value, without seeing a record) and of raw data, "
-            "where nothing is left to guess.",
+            "Each adversary after the first knows more than the first. The figures are means over the personal "
+            "attributes. They are compared with the naive guess (the usual value, without seeing a record) and with "
+            "raw data, where nothing is left to guess.",
             "soft",
         ),
         Picture(adversaries_chart(found), signs),
@@ -252,19 +257,19 @@ def _adversaries(content: AttackContent) -> list[Block]:
     ]
 
 
-def _records(content: AttackContent) -> str:
+def _describe_records(content: AttackContent) -> str:
     records, people = content.records, content.people
-    whose = "" if records == people else f" of {count_of(people, 'person', 'people')}"
+    of_people = "" if records == people else f" of {count_of(people, 'person', 'people')}"
     return (
-        f"The adversaries saw {count_of(records, 'breached record')}{whose}: collected records that are taken to be in "
-        f"the wrong hands. Before, they learned from {number(content.known)} full records of other people."
+        f"The adversaries saw {count_of(records, 'breached record')}{of_people}: collected records that are assumed "
+        f"to be in the wrong hands. Before, they learned from {number(content.known)} full records of other people."
     )
 
 
 def _build_skipped_blocks(content: AttackContent) -> list[Block]:
-    """Those of A1 to A6 that do not apply; A7 says so in its own section."""
-    told = [f"{each.id} {each.name}: {each.why}." for each in content.skipped if each.id != "A7"]
-    return [Text("What did not apply:", "soft"), Bullets(told)] if told else []
+    """List the adversaries that do not apply; A7 has its own section."""
+    reasons = [f"{each.id} {each.name}: {each.why}." for each in content.skipped if each.id != "A7"]
+    return [Text("These adversaries do not apply:", "soft"), Bullets(reasons)] if reasons else []
 
 
 def _adversary(each: Guesser) -> list[TableCell | str]:
@@ -291,8 +296,8 @@ def _describe_certificate(content: AttackContent) -> str:
     return (
         f"“Certified at least” holds for every adversary with the same knowledge, whatever their method, with "
         f"{confidence_text(first.confidence)} confidence and on average over {first.unit}. It was counted on "
-        f"{count_of(first.records, 'record')}. A number or date counts as guessed when it is placed in the right "
-        f"one of {number(first.bins)} ranges of about equal frequency (fewer where it has fewer values)."
+        f"{count_of(first.records, 'record')}. A guess of a number or date is right if it names the right one of "
+        f"{number(first.bins)} ranges of about equal frequency (fewer ranges if there are fewer values)."
     )
 
 
@@ -302,8 +307,8 @@ def _attributes(content: AttackContent) -> list[Block]:
     columns = [Column("personal attribute", is_number=False), Column("values"), Column("weight"), Column("naive guess")]
     return [
         Text(
-            "How often each adversary is wrong about each attribute, with its 95% interval and, where there is one, "
-            "the certified error. The weight is the attribute's share in the means above.",
+            "How often each adversary is wrong about each attribute, with its 95% interval and, if there is one, the "
+            "certified error. The weight is the attribute's share in the means above.",
             "soft",
         ),
         Picture(guesses_chart(content.attributes), signs),
@@ -323,20 +328,20 @@ def _build_error_cell(found: FoundByAdversary) -> TableCell:
 
 def _confident(content: AttackContent) -> list[Block]:
     levels, few = content.confident, content.too_few_for_confident
-    hidden = f" At {format_levels(few)} there are too few people to be told of." if few else ""
-    told = Text(
-        "The average hides those who are easy to guess. So these are the errors on the guesses that the adversary A1 "
-        "is most confident of, mean over the attributes, beside the naive guess about the same people." + hidden,
+    hidden = f" At {format_levels(few)} there are too few people to report." if few else ""
+    intro = Text(
+        "The average hides people who are easy to guess. This table shows the error on the guesses that the adversary "
+        "A1 is most confident of, as a mean over the attributes, and the naive guess about the same people." + hidden,
         "soft",
     )
     if not levels:
-        return [told]
+        return [intro]
     columns = [Column("most confident", is_number=False), Column("guesses about each attribute"), Column("wrong about")]
     columns += [Column("95% interval"), Column("naive guess"), Column("raw data"), Column("gains most about", False)]
     signs = [Sign("adversary, with 95% interval", BLUE, "dot"), Sign("naive guess about the same people", GREY)]
     heads = [Column("personal attribute", is_number=False), *(Column(_level(each)) for each in levels)]
     return [
-        told,
+        intro,
         Picture(confident_chart(levels), signs),
         Table(columns, [_confident_row(each) for each in levels]),
         Table(heads, [_confident_attribute(name, levels) for name in levels[0].by_attribute]),
@@ -357,21 +362,22 @@ def _level(each: SurestGuesses) -> str:
     return f"{each.percent:g}%"
 
 
-# The page
+# The document
 
 OPINION = (
-    "The data protection authorities of the EU name three ways in which data can tell of a person: inference, "
-    "linkability and singling out (Article 29 Working Party, Opinion 05/2014 on anonymisation techniques). Each is "
-    "tried below by adversaries, A1 to A8, and told beside what they could do without the collected records."
+    "The data protection authorities of the EU name three ways in which data can reveal something about a person: "
+    "inference, linkability and singling out (Article 29 Working Party, Opinion 05/2014 on anonymisation techniques). "
+    "Below, the adversaries A1 to A8 try each of them, and are compared with what they could do without the collected "
+    "records."
 )
 ROUNDED = (
-    "Counts of people under ten are shown as “< 10”; others and the shares of single attributes are rounded to tens of "
+    "Counts below ten people are shown as “< 10”; others and the shares of single attributes are rounded to tens of "
     "people."
 )
 
 
 def document(content: AttackContent) -> Document:
-    """The document of an attack's content.
+    """Build the document from a report's data.
 
     Examples
     --------
@@ -402,7 +408,7 @@ def document(content: AttackContent) -> Document:
 
 
 def threats(content: AttackContent, level: Literal[2, 3] = 2) -> list[Section]:
-    """The sections of the three threats, with every number of the content; other reports hold them, too.
+    """Build the sections of the three threats, with every number of the content; other reports include them.
 
     Parameters
     ----------

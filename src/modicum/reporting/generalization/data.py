@@ -60,11 +60,11 @@ from modicum.table.codes import FEW
 
 
 class CollectedContent(ContentPart):
-    """How much is asked."""
+    """How much is collected."""
 
     attributes: int = Field(description="How many attributes there were.")
     needed: int = Field(description="How many are collected.")
-    in_full_detail: int = Field(description="How many of those as they are, without buckets.")
+    in_full_detail: int = Field(description="How many of those in full detail, without buckets.")
     buckets: int = Field(description="How many answers can be chosen in all.")
     records: int = Field(description="Test records.")
     groups: Count = Field(description="Different combinations of answers among the test records.")
@@ -72,7 +72,7 @@ class CollectedContent(ContentPart):
 
     @classmethod
     def of(cls, g: Generalization, description: Description) -> Self:
-        """How much a generalization asks; combinations and the smallest group in tens of people."""
+        """Count what a generalization asks; combinations and the smallest group in tens of people."""
         smallest = description.smallest_group or 0
         return cls(
             attributes=len(description.attributes),
@@ -88,8 +88,8 @@ class CollectedContent(ContentPart):
 class BucketContent(ContentPart):
     """One answer that can be chosen."""
 
-    label: str = Field(description="What the bucket is called.")
-    takes: list[str] = Field(description="What else goes into it, such as missing values.")
+    label: str = Field(description="The bucket's name.")
+    takes: list[str] = Field(description="What else belongs to it, such as missing values.")
     share: float | FewText | None = Field(
         description='Share of the test records, in tens of people; "< 10" below that.'
     )
@@ -97,7 +97,7 @@ class BucketContent(ContentPart):
 
     @classmethod
     def of(cls, bucket: BucketLine, values: Sequence[str] | None, records: int) -> Self:
-        """One bucket, with its share in tens of people."""
+        """Describe one bucket, with its share in tens of people."""
         return cls(
             label=bucket.label,
             takes=list(bucket.takes),
@@ -107,32 +107,32 @@ class BucketContent(ContentPart):
 
 
 class AttributeOutcome(ContentPart):
-    """What becomes of one attribute, and how far that protects it."""
+    """How one attribute is collected, and how far that protects it."""
 
     name: str = Field(description="The attribute.")
     personal: bool = Field(description="Whether it is protected.")
-    decision: Decision = Field(description="What becomes of it.")
-    n_buckets: int = Field(description="In how many buckets it is asked; 1 where it is not.")
+    decision: Decision = Field(description="Whether it is kept, coarsened or not collected.")
+    n_buckets: int = Field(description="How many buckets it has; 1 if it is not collected.")
     values: int = Field(description="How many different values it has in the training records.")
-    buckets: Sequence[object] = Field(description="Its buckets; none of a number in full detail.")
-    adversary_error: Share | None = Field(description="A1's error about it; null where it is not personal.")
+    buckets: Sequence[object] = Field(description="Its buckets; empty for a number in full detail.")
+    adversary_error: Share | None = Field(description="A1's error about it; null if it is not personal.")
     adversary_interval: Ends = Field(description="The 95% interval of that error.")
     naive_error: Share | None = Field(description="The error of always naming the most frequent value.")
     certified_error: Share | None = Field(description="No adversary is wrong less often, on average.")
 
 
 class AttributeContent(AttributeOutcome):
-    """One attribute: what becomes of it, and what an adversary learns about it."""
+    """One attribute: how it is collected, and what an adversary learns about it."""
 
-    kind: Literal["number", "date", "ordered", "category"] = Field(description="What its values are.")
-    buckets: list[BucketContent] = Field(description="Its buckets; none of a number in full detail.")
+    kind: Literal["number", "date", "ordered", "category"] = Field(description="The kind of its values.")
+    buckets: list[BucketContent] = Field(description="Its buckets; empty for a number in full detail.")
     raw_error: float | None = Field(description="The error on raw data, which is 0.")
     method: str | None = Field(description="Which of the portfolio's adversaries was the strongest.")
     certified_accuracy: float | None = Field(description="No adversary is right more often, on average.")
 
     @classmethod
     def of(cls, line: AttributeLine, found: Evidence, risk: "GuessedContent | None", bound: float | None) -> Self:
-        """One attribute; `risk` is what A1 finds about it, and `bound` the certified accuracy."""
+        """Describe one attribute; `risk` is what A1 finds about it, and `bound` the certified accuracy."""
         partition = found.generalization[line.name]
         named = [bucket.values for bucket in partition.buckets] if isinstance(partition, Groups) else []
         values = [*named, *[None] * len(line.buckets)]  # ranges, and the buckets of unseen and missing values
@@ -144,8 +144,8 @@ class AttributeContent(AttributeOutcome):
             n_buckets=line.n_buckets,
             values=found.values[line.name],
             buckets=[
-                BucketContent.of(bucket, held, found.description.records or 0)
-                for bucket, held in zip(line.buckets, values, strict=False)
+                BucketContent.of(bucket, categories, found.description.records or 0)
+                for bucket, categories in zip(line.buckets, values, strict=False)
             ],
             adversary_error=None if risk is None else risk.error,
             adversary_interval=None if risk is None else risk.interval,
@@ -162,14 +162,14 @@ class ScoreContent(ContentPart):
 
     minimized: float | None = Field(description="On minimized data.")
     raw: float | None = Field(description="On raw data.")
-    majority: float | None = Field(description="When always guessing by the classes' shares.")
+    majority: float | None = Field(description="When always predicting the classes' shares.")
     interval: SomeEnds = Field(description="The 95% interval on minimized data.")
     raw_interval: SomeEnds = Field(description="The 95% interval on raw data.")
     more_is_better: bool = Field(description="Whether a higher score is better.")
 
     @classmethod
     def of(cls, name: str, score: Score, people: int) -> Self:
-        """One score: the error in tens of people, another one with as many digits as that many people allow."""
+        """Round one score: the error to tens of people, others to as many digits as that many people allow."""
         is_error = name == "error"
         minimized, raw, majority = (
             tens(value, people) if is_error else ranking_of(value, people)
@@ -210,7 +210,7 @@ class UtilityContent(ContentPart):
     skill_kept: float | None = Field(description="Share of the raw model's log-loss gain over the majority guess.")
     skill_interval: SomeEnds = Field(description="Its 95% interval.")
     scores: dict[str, ScoreContent] = Field(
-        description="error, auc, log_loss → its values; no log-loss where a class is rare."
+        description="error, auc, log_loss → its values; no log-loss if a class is rare."
     )
     records: int = Field(description="Test records.")
     trained_on: int = Field(description="Training records.")
@@ -218,16 +218,16 @@ class UtilityContent(ContentPart):
     by_group: dict[str, GroupContent] = Field(description="Group of at least ten people → the model's error.")
     raw_skill: float = Field(description="Share of the majority guess's log-loss that raw data takes away.")
     is_weak: bool = Field(description="Whether even raw data barely predicts the label.")
-    worst_group: str | None = Field(description="The group with the highest error, of those of a hundred people.")
-    loses_most: str | None = Field(description="The one whose error minimizing raises most; null where it raises none.")
+    worst_group: str | None = Field(description="The group with the highest error among those large enough to compare.")
+    loses_most: str | None = Field(description="The group whose error minimizing raises most; null if it raises none.")
     small_groups: int = Field(description="How many groups of fewer than ten people are not shown.")
 
     @classmethod
     def of(cls, found: Utility, people: int) -> Self:
-        """What the prediction loses, in tens of people; groups of fewer than ten are left out."""
+        """Round the scores to tens of people, and leave out groups of fewer than ten."""
         scores = dict(found.scores)
         if found.rarest < FEW:
-            # The majority guess's follows from how many people have each class, so that a rare class could be counted.
+            # The majority guess's log-loss follows from the class counts, so it would reveal the size of a rare class.
             del scores["log_loss"]
         large = {name: group for name, group in found.by_group.items() if group.persons >= FEW}
         by_group = {name: GroupContent.fill(group, group.persons) for name, group in large.items()}
@@ -249,7 +249,7 @@ class UtilityContent(ContentPart):
 
 
 def find_worst_groups(groups: Mapping[str, GroupContent], names: Sequence[str]) -> tuple[str | None, str | None]:
-    """The group with the highest error of those named, and the one whose error minimizing raises most, if any."""
+    """Return the group among `names` with the highest error, and the one whose error minimizing raises most."""
     lost = {name: groups[name].error - groups[name].raw_error for name in names}
     most = highest(lost, names)
     return (
@@ -265,20 +265,20 @@ class GuessedContent(ContentPart):
     interval: TensEnds = Field(description="Its 95% interval.")
     naive: Tens = Field(description="Error of always naming the most frequent value.")
     raw: float = Field(description="Error on raw data.")
-    values: int = Field(description="Among how many values or ranges is guessed.")
+    values: int = Field(description="How many values or ranges there are to guess from.")
     method: str = Field(description="Which of the portfolio's adversaries was the strongest.")
 
 
 class FirstAdversary(ContentPart):
-    """The adversary A1, who sees the collected record and nothing else."""
+    """The adversary A1, who sees only the collected record."""
 
-    adversary: str = Field(description="Which one it is.")
+    adversary: str = Field(description="The adversary's name.")
     error: Share = Field(description="Weighted mean share of wrong guesses over the personal attributes.")
     interval: TensEnds = Field(description="Its 95% interval.")
-    naive: float = Field(description="The same of always naming the most frequent value.")
+    naive: float = Field(description="The same for always naming the most frequent value.")
     raw: float = Field(description="The same on raw data.")
     weights: dict[str, float] = Field(description="Attribute → its share in the mean.")
-    records: int = Field(description="Test records that it guesses about.")
+    records: int = Field(description="Test records that it guesses for.")
     known: int = Field(description="Full records of others that it learned from.")
     random_state: int = Field(description="The seed.")
     by_attribute: dict[str, GuessedContent] = Field(description="Attribute → what it finds.")
@@ -286,7 +286,7 @@ class FirstAdversary(ContentPart):
 
     @classmethod
     def of(cls, found: AttackResult, people: int) -> Self:
-        """The same in tens of people; a mean is that of the rounded figures."""
+        """Round the errors to tens of people; means are taken over the rounded figures."""
         by_attribute = {name: GuessedContent.fill(each, people) for name, each in found.by_attribute.items()}
         return cls.fill(
             found,
@@ -298,38 +298,36 @@ class FirstAdversary(ContentPart):
 
 
 class CertificateContent(CertifiedPart):
-    """What no adversary can exceed who sees only the collected record, on average."""
+    """What no adversary who sees only the collected record can exceed, on average."""
 
     observed: dict[str, float] = Field(description="Attribute → the best accuracy with hindsight on the test records.")
     naive: dict[str, float] = Field(description="Attribute → the accuracy of naming the most frequent value.")
-    persons: int = Field(description="People whom the records are of.")
-    margin: float = Field(description="What was added to the observed accuracy.")
-    bins: int = Field(description="In how many ranges a number is guessed.")
+    persons: int = Field(description="How many people the records are of.")
+    margin: float = Field(description="The margin for chance that was added to the observed accuracy.")
+    bins: int = Field(description="How many ranges there are for guessing a number.")
     knowledge: str = Field(description="What the adversary knows besides the answers.")
     weights: dict[str, float] = Field(description="Attribute → its share in the mean.")
     worst: str = Field(description="The attribute whose bound is furthest above the naive guess.")
     mean: float = Field(description="The highest mean accuracy over the attributes.")
-    sentences: list[str] = Field(default=[], description="The certificate in words that can be quoted.")
-    exposed: str | None = Field(
-        default=None, description="What A2 achieves about the people it is surest of, in words."
-    )
+    sentences: list[str] = Field(default=[], description="The certificate in sentences to quote.")
+    exposed: str | None = Field(default=None, description="What A2 achieves for its surest guesses, in words.")
 
     @classmethod
     def of(cls, exact: Certificate) -> Self:
-        """The bounds, rounded up to tens of people; still without its sentences."""
+        """Round the bounds up to tens of people; the sentences are added later."""
         found = round_certificate(exact)
         return cls.fill(found, mean=min(1.0, found.mean), mean_error=lowest_error(found))
 
 
 class StepContent(ContentPart):
-    """What changes when one attribute is collected in another detail; a change is in shares of 1."""
+    """What changes when one attribute is collected in another detail; changes are shares of 1."""
 
     what: str = Field(description="The change in plain words.")
-    error_change: Change = Field(description="Of the model's error; above 0 it gets worse.")
+    error_change: Change = Field(description="Change of the model's error; above 0 it gets worse.")
     error_interval: ChangeEnds = Field(description="The 95% interval of that paired difference.")
-    skill_change: ThreeDigits | None = Field(description="Of the skill that is kept; below 0 it gets worse.")
+    skill_change: ThreeDigits | None = Field(description="Change of the skill kept; below 0 it gets worse.")
     skill_interval: Annotated[Ends, round_by(lambda ends, _: _widen(ends))] = Field(description="Its 95% interval.")
-    adversary_change: Change = Field(description="Of the adversary's mean error; above 0 it learns less.")
+    adversary_change: Change = Field(description="Change of the adversary's mean error; above 0 it learns less.")
     adversary_interval: ChangeEnds = Field(description="Its 95% interval.")
 
 
@@ -342,17 +340,17 @@ def _widen(interval: Interval) -> list[float] | None:
 class NeedContent(ContentPart):
     """The alternatives to how one attribute is collected."""
 
-    verdict: Verdict = Field(description="What they say, in words.")
-    coarser: StepContent | None = Field(description="One step coarser; null where there is none but leaving it out.")
-    without: StepContent | None = Field(description="Left out; null where it is.")
-    in_full: StepContent | None = Field(description="Asked in full detail; null where it is collected.")
+    verdict: Verdict = Field(description="What the alternatives show, in words.")
+    coarser: StepContent | None = Field(description="One step coarser; null if the only step is to leave it out.")
+    without: StepContent | None = Field(description="Left out; null if it already is.")
+    in_full: StepContent | None = Field(description="Asked in full detail; null if it is collected.")
 
 
 class NecessityContent(ContentPart):
-    """Why each attribute is collected as it is."""
+    """Why each attribute is collected in its detail."""
 
-    trained_on: int = Field(description="Training records that the models learned from.")
-    records: int = Field(description="Test records that the changes are counted on.")
+    trained_on: int = Field(description="Training records.")
+    records: int = Field(description="Test records that the changes are measured on.")
     estimator: str = Field(description="What predicts the label.")
     adversary: str = Field(description="Who guesses the personal attributes.")
     note: str = Field(description="How far the verdicts can be trusted together.")
@@ -360,7 +358,7 @@ class NecessityContent(ContentPart):
 
 
 class EndContent(ContentPart):
-    """One end of the trade-off."""
+    """One limit of the trade-off."""
 
     error: Share = Field(description="The model's error.")
     adversary_error: Share = Field(description="The adversary's mean error.")
@@ -369,15 +367,15 @@ class EndContent(ContentPart):
 class PointContent(EndContent):
     """One way to collect."""
 
-    name: str = Field(description="What it is called.")
+    name: str = Field(description="Its name.")
     needed: int = Field(description="How many attributes it asks for.")
     buckets: int = Field(description="How many answers can be chosen in all.")
     skill_kept: ThreeDigits | None = Field(description="Share of the raw model's skill that is kept.")
-    chosen: bool = Field(description="Whether it is the one that was taken.")
+    chosen: bool = Field(description="Whether it was chosen.")
 
     @classmethod
     def of(cls, point: Alternative, found: Alternatives) -> Self:
-        """The same in tens of people."""
+        """Round the errors to tens of people."""
         return cls.fill(
             point,
             needed=len(point.generalization.needed),
@@ -392,16 +390,16 @@ class AlternativesContent(ContentPart):
 
     source: str = Field(description="Where the points come from: a merge path or a study.")
     judge: str = Field(description="How they were scored, in words.")
-    why: str = Field(description="By what rule the chosen one was taken.")
+    why: str = Field(description="The rule by which one was chosen.")
     considered: int = Field(description="How many points there were in all.")
     records: int = Field(description="Test records that they were scored on.")
-    raw_data: EndContent = Field(description="The end where everything is collected.")
-    nothing_collected: EndContent = Field(description="The end where nothing is.")
-    points: list[PointContent] = Field(description="The points, by falling detail.")
+    raw_data: EndContent = Field(description="The limit where everything is collected.")
+    nothing_collected: EndContent = Field(description="The limit where nothing is collected.")
+    points: list[PointContent] = Field(description="The points, from most to least detail.")
 
     @classmethod
     def of(cls, found: Alternatives) -> Self:
-        """The points that were considered and the ends, in tens of people."""
+        """Round the points and the limits to tens of people."""
         n = found.people
         return cls.fill(
             found,
@@ -414,7 +412,7 @@ class AlternativesContent(ContentPart):
 
 
 def _mean(errors: Mapping[str, float], found: Alternatives) -> float:
-    """The mean over attributes of what the report says of each."""
+    """Return the mean over attributes of their rounded errors."""
     return compute_weighted_mean({name: tens(error, found.people) for name, error in errors.items()}, found.weights)
 
 
@@ -426,20 +424,20 @@ class GeneralizationContent(Head):
     label: str = Field(description="What is predicted.")
     classes: list[str] = Field(description="Its classes.")
     unit: str = Field(description="What shares are of: people or records.")
-    collected: CollectedContent = Field(description="How much is asked.")
+    collected: CollectedContent = Field(description="How much is collected.")
     attributes: list[AttributeContent] = Field(description="Attribute by attribute.")
     utility: UtilityContent = Field(description="What the prediction loses.")
     attack: FirstAdversary = Field(description="What the adversary A1 finds.")
     certificate: CertificateContent = Field(description="What no adversary can exceed.")
     attacks: AttackContent | None = Field(
-        description="What all adversaries found, as in a report of the kind 'attacks'; null where they were not run."
+        description="What all adversaries found, as in a report of the kind 'attacks'; null if they were not run."
     )
-    necessity: NecessityContent | None = Field(description="Why each attribute is needed; null where not measured.")
-    alternatives: AlternativesContent | None = Field(description="What else could be collected; null where not asked.")
+    necessity: NecessityContent | None = Field(description="Why each attribute is needed; null if not measured.")
+    alternatives: AlternativesContent | None = Field(description="What else could be collected; null if not compared.")
 
     @classmethod
     def of(cls, found: Evidence, heading: Heading) -> Self:
-        """Everything that a report shows; what would tell of fewer than ten people is left out or rounded."""
+        """Fill the report; what would reveal fewer than ten people is left out or rounded."""
         description = found.description
         records, people = description.records or 0, description.persons or 0
         check_size(people, "test records" if people == records else "people in the test records")
@@ -462,5 +460,5 @@ class GeneralizationContent(Head):
         )
         quoted = {"sentences": certificate_sentences(content), "exposed": describe_most_exposed(content)}
         content = content.model_copy(update={"certificate": certificate.model_copy(update=quoted)})
-        noticed = warnings(content) + ([] if content.attacks is None else content.attacks.warnings)
-        return content.with_sentences(decision(content), noticed, limits(content))
+        all_warnings = warnings(content) + ([] if content.attacks is None else content.attacks.warnings)
+        return content.with_sentences(decision(content), all_warnings, limits(content))

@@ -60,26 +60,25 @@ from modicum.reporting.generalization.data import (
 )
 from modicum.reporting.parts import day_in_words, figure, provenance_section, sign_off
 
-# Why each attribute is collected as it is, and what else could have been: two sections of a report.
+# Why each attribute is needed, and which alternatives were considered.
 
 
 def build_need_sections(necessity: NecessityContent) -> list[Section]:
-    """What one step coarser or leaving out would cost, and what asking more would bring."""
+    """Show what coarser buckets or leaving out would cost, and what asking more would bring."""
     asked = {n: a for n, a in necessity.attributes.items() if a.without}
     left_out = {n: a for n, a in necessity.attributes.items() if a.in_full}
     how = (
-        f"Measured on {number(necessity.records)} test records, each change for the same people with and without it "
-        f"({necessity.estimator}, trained on {number(necessity.trained_on)} records; the adversary of these "
-        f"differences is {necessity.adversary}). Changes are in percentage points, with 95% intervals: of wrong "
-        "predictions (above 0 the model gets worse), of the skill that is kept (below 0 it gets worse), and of the "
-        "adversary’s mean error about personal values (above 0 it learns less). An interval that holds 0 shows no "
-        "difference."
+        f"Measured on {number(necessity.records)} test records, for the same people with and without each change "
+        f"({necessity.estimator}, trained on {number(necessity.trained_on)} records; the adversary here is "
+        f"{necessity.adversary}). Changes are in percentage points, with 95% intervals: of wrong predictions (above 0 "
+        "the model gets worse), of the skill kept (below 0 it gets worse), and of the adversary’s mean error about "
+        "personal values (above 0 it learns less). An interval that contains 0 shows no difference."
     )
     rule = (
-        "“Needed” is what makes the prediction worse when it is left out, by the interval of the wrong predictions or "
-        "of the skill, and also when it is asked one step coarser; where asking it coarser does no harm, it could be "
-        "coarser. Where leaving it out is not shown to do harm, it is not shown to be needed. The verdicts rest on the "
-        "intervals before these are widened to tens of people, which is why one that ends at 0.0 may still decide."
+        "An attribute is “needed” if the prediction gets worse when it is left out, and also when it is asked one step "
+        "coarser. If only leaving it out does harm, it could be coarser. If leaving it out is not shown to do harm, it "
+        "is not shown to be needed. The verdicts use the intervals of the wrong predictions and of the skill before "
+        "these are widened to tens of people, so an interval that ends at 0.0 may still decide."
     )
     found = [
         Section(
@@ -88,7 +87,7 @@ def build_need_sections(necessity: NecessityContent) -> list[Section]:
         )
     ]
     if left_out:
-        found.append(Section("What is not asked, and what asking it would bring", [_table(left_out)]))
+        found.append(Section("What is not asked, and what asking for it would bring", [_table(left_out)]))
     found[-1] = replace(found[-1], blocks=[*found[-1].blocks, Text(necessity.note, "soft")])
     return found
 
@@ -114,38 +113,38 @@ def _changes(step: StepContent) -> list[TableCell]:
 
 
 def alternatives_section(content: AlternativesContent, headline: tuple[float, float]) -> Section:
-    """The points of the trade-off that were compared, the one that was taken, and why.
+    """Show the points of the trade-off, which one was chosen, and why.
 
-    `headline` is the model's and the adversary's error of the taken one elsewhere in the report.
+    `headline` is the chosen one's model error and adversary error elsewhere in the report.
     """
     shown = len(content.points)
     of = f", of which {shown} are shown" if content.considered > shown else ""
-    told = (
-        f"{number(content.considered)} ways to collect are compared{of}, from a {content.source}; scored on "
-        f"{number(content.records)} test records, {content.judge}. The further left, the better the model; the "
-        "higher, the less is learned about people."
+    compared = (
+        f"{number(content.considered)} ways to collect are compared{of}, from a {content.source}. They are scored on "
+        f"{number(content.records)} test records, {content.judge}. Points further left have a better model; at higher "
+        "points, less is learned about people."
     )
     differs = (
-        "These figures are for comparing the ways with each other. Those of the one that was taken may differ from the "
-        f"rest of this report, where its model’s error is {percent(headline[0])} and the adversary’s "
-        f"{percent(headline[1])}: there it alone is judged, by all records and the strongest of several adversaries. "
-        "To choose another way after looking at these test records would need other test records."
+        "These figures are for comparing the ways with each other. For the chosen one, they may differ from the rest "
+        f"of this report, where its model’s error is {percent(headline[0])} and the adversary’s "
+        f"{percent(headline[1])}: those figures use all records and the strongest of several adversaries. To choose "
+        "another way after looking at these results, other test records are needed."
     )
     columns = [Column("what is collected", is_number=False), Column("attributes"), Column("buckets")]
     columns += [Column("model’s error"), Column("skill kept"), Column("adversary’s error")]
     rows: list[list[TableCell | str]] = [
-        ["everything, as it is", "", "", *_ends(content.raw_data)],
+        ["everything, in full detail", "", "", *_ends(content.raw_data)],
         *(_point(point) for point in content.points),
     ]
     if all(point.needed for point in content.points):
         rows.append(["nothing collected", "", "", *_ends(content.nothing_collected)])
-    signs = [Sign("considered", BLUE, "dot"), Sign("taken", RED, "dot"), Sign("raw data", AMBER, "dot")]
+    signs = [Sign("considered", BLUE, "dot"), Sign("chosen", RED, "dot"), Sign("raw data", AMBER, "dot")]
     signs.append(Sign("nothing collected", GREEN, "dot"))
     return Section(
         "Alternatives considered",
         [
             Text(f"Why this one: {_sentence(content.why)}"),
-            Text(told, "soft"),
+            Text(compared, "soft"),
             Text(differs, "soft"),
             Picture(trade_off_chart(content), signs),
             Table(columns, rows),
@@ -162,22 +161,21 @@ def _ends(end: EndContent) -> list[str]:
 
 
 def _point(point: PointContent) -> list[TableCell | str]:
-    name = TableCell(point.name, ["taken"] if point.chosen else [])
+    name = TableCell(point.name, ["chosen"] if point.chosen else [])
     figures = [percent(point.error), percent(point.skill_kept, 1), percent(point.adversary_error)]
     return [name, number(point.needed), number(point.buckets), *figures]
 
 
-# What the prediction loses, what the adversary guesses, and what is certified: sections of a report.
+# What the prediction loses, what the adversary guesses, and what is certified.
 
 _SCORES = {"error": "wrong predictions", "log_loss": "log-loss", "auc": "AUC"}
 _NO_LOSS = (
-    " No log-loss is told here: a class has fewer than ten people, and the majority guess’s log-loss would give away "
-    "how many."
+    " No log-loss is shown: a class has fewer than ten people, and the majority guess’s log-loss would reveal how many."
 )
 
 
 def prediction_sections(utility: UtilityContent) -> list[Section]:
-    """What the prediction loses, and for whom."""
+    """Show what the prediction loses, and for whom."""
     title = f"score on {number(utility.records)} test records ({utility.estimator})"
     columns = [Column(title, is_number=False), *map(Column, ("minimized", "95% interval", "raw data"))]
     columns += [Column("95% interval"), Column("majority guess")]
@@ -198,10 +196,10 @@ def prediction_sections(utility: UtilityContent) -> list[Section]:
         "What the prediction loses",
         [
             Text(
-                f"A model trained on {number(utility.trained_on)} minimized records, beside one trained on the raw "
-                "ones and beside always guessing by the shares of the classes. AUC is the chance that a record of a "
-                "class is ranked above one of another. Log-loss punishes confident wrong predictions. Raw data takes "
-                f"away {percent(max(0.0, utility.raw_skill))} of the majority guess’s log-loss: that is the model’s "
+                f"A model trained on {number(utility.trained_on)} minimized records, compared with one trained on the "
+                "raw records and with always predicting the shares of the classes. AUC is the chance that a record of "
+                "a class is ranked above one of another. Log-loss punishes confident wrong predictions. Raw data "
+                f"lowers the majority guess’s log-loss by {percent(max(0.0, utility.raw_skill))}: that is the model’s "
                 f"skill, of which {percent(utility.skill_kept)} is kept{in_brackets(utility.skill_interval)}."
                 f"{'' if 'log_loss' in utility.scores else _NO_LOSS}",
                 "soft",
@@ -227,29 +225,29 @@ def _groups(utility: UtilityContent) -> Section:
         ]
         for name, group in utility.by_group.items()
     ]
-    told = _worst(utility)
+    text = _describe_worst_group(utility)
     if utility.small_groups:
-        told += f" Groups of fewer than ten people are not shown ({number(utility.small_groups)})."
-    return Section("For whom", [*([Text(told.strip())] if told else []), Table(columns, rows)])
+        text += f" Groups of fewer than ten people are not shown ({number(utility.small_groups)})."
+    return Section("For whom", [*([Text(text.strip())] if text else []), Table(columns, rows)])
 
 
-def _worst(utility: UtilityContent) -> str:
+def _describe_worst_group(utility: UtilityContent) -> str:
     worst, loses = utility.worst_group, utility.loses_most
     if worst is None:
         return ""
     group = utility.by_group[worst]
-    told = (
+    text = (
         f"The error is highest for “{worst}”: {percent(group.error)} ({percent(group.raw_error)} on raw data). "
         f"{COMPARED}"
     )
     if loses is None:
-        return f"{told} Minimizing raises the error of none of these groups."
+        return f"{text} Minimizing does not raise the error of any of these groups."
     before, after = (percent(error) for error in (utility.by_group[loses].raw_error, utility.by_group[loses].error))
-    return f"{told} Minimizing raises it most for “{loses}”: from {before} to {after}."
+    return f"{text} Minimizing raises the error most for “{loses}”: from {before} to {after}."
 
 
 def risk_section(content: GeneralizationContent) -> Section:
-    """What the adversary A1 still guesses, where no other was asked."""
+    """Show what the adversary A1 still guesses, if no other adversary was run."""
     attack, certificate = content.attack, content.certificate
     worst = attack.by_attribute[attack.worst]
     gain = f" The largest gain over the naive guess is for “{attack.worst}”."
@@ -257,8 +255,8 @@ def risk_section(content: GeneralizationContent) -> Section:
         "What could still leak",
         [
             Text(
-                f"Error when guessing each personal attribute of {number(attack.records)} test records from their "
-                f"answers, having learned from {number(attack.known)} full records of others. On raw data every "
+                f"The error of guessing each personal attribute of {number(attack.records)} test records from their "
+                f"answers, after learning from {number(attack.known)} full records of other people. On raw data every "
                 f"error is zero.{gain if worst.naive > worst.error else ''}",
                 "soft",
             ),
@@ -267,19 +265,19 @@ def risk_section(content: GeneralizationContent) -> Section:
                 [
                     Sign("naive guess", GREY),
                     Sign("adversary, with 95% interval", RED),
-                    Sign(f"certified: no adversary below this, {_sure(certificate)}", DARK, "mark"),
+                    Sign(f"certified: no adversary below this, {_format_confidence(certificate)}", DARK, "mark"),
                 ],
             ),
         ],
     )
 
 
-def _sure(certificate: CertificateContent) -> str:
+def _format_confidence(certificate: CertificateContent) -> str:
     return f"with {confidence_text(certificate.confidence)} confidence"
 
 
 def build_certificate_section(certificate: CertificateContent) -> Section:
-    """The certificate in words to quote, the most exposed people, and every bound."""
+    """Show the certificate's sentences to quote, the most exposed people, and every bound."""
     blocks: list[Block] = [Text(sentence, "quote") for sentence in certificate.sentences]
     if not blocks:
         blocks.append(Text("Nothing can be certified about these attributes."))
@@ -300,42 +298,42 @@ def build_certificate_section(certificate: CertificateContent) -> Section:
         for name, bound in certificate.bounds.items()
     ]
     rows.append(["mean", "", at_most(certificate.mean), "", ""])
-    told = (
-        f"Counted on {number(certificate.records)} records of {number(certificate.persons)} people. The "
-        "certified accuracy is that of the best guesser with hindsight plus a margin for chance of "
-        f"{percent(certificate.margin, 2)}; numbers and dates are guessed within {certificate.bins} ranges. All "
+    basis = (
+        f"Counted on {number(certificate.records)} records of {number(certificate.persons)} people. The certified "
+        "accuracy is the accuracy of the best guesser with hindsight plus a margin for chance of "
+        f"{percent(certificate.margin, 2)}; for numbers and dates, one of {certificate.bins} ranges is guessed. All "
         f"lines hold together with {confidence_text(certificate.confidence)} confidence."
     )
-    return Section("What is certified", [*blocks, Text(told, "soft"), Table(columns, rows)])
+    return Section("What is certified", [*blocks, Text(basis, "soft"), Table(columns, rows)])
 
 
-# The words of a report that not everyone knows, explained once.
+# Definitions of the technical words in a report.
 
 WORDS = {
-    "95% interval": "Where the figure would lie for other people of the same kind: such intervals hold the true value "
-    "19 times in 20.",
+    "95% interval": "Where the figure would lie for other people of the same kind. Such intervals contain the true "
+    "value 19 times in 20.",
     "AUC": "The chance that the model ranks a record of a class above one of another: 0.5 is guessing, 1 is perfect.",
-    "adversary": "Someone with collected records in hand who tries to learn more about the people.",
-    "back-off": "Where too few people gave the same answers, counting goes on with fewer of the answers.",
-    "boosted trees, network": "Kinds of models: many small decision trees, each mending the last; or layers of sums.",
+    "adversary": "Someone who holds collected records and tries to learn more about the people.",
+    "back-off": "If too few people gave the same answers, fewer of the answers are used for counting.",
+    "boosted trees, network": "Kinds of models: many small decision trees, each improving the last; or layers of sums.",
     "bucket": "One answer that can be chosen: a range or a group of values. Only the bucket is collected.",
-    "certified": "Proved for every adversary who sees only the answers, with the confidence that is named.",
+    "certified": "Proved for every adversary who sees only the answers, with the stated confidence.",
     "inflection point": "The point of the trade-off after which a little more utility costs much privacy.",
-    "log-loss": "A score of chances, not of yes or no: it punishes most what was wrong and sure of itself; 0 is "
-    "perfect.",
+    "log-loss": "A score of predicted chances instead of yes or no. It punishes confident wrong predictions most; 0 "
+    "is perfect.",
     "majority guess": "Predicting without seeing any answer, by the shares of the classes.",
-    "merge path": "A row of ways to collect, from much detail to none, each made of the one before by merging buckets.",
-    "naive guess": "Naming everyone’s most frequent value without seeing any answer.",
-    "percentage point": "The difference of two shares: from 10% to 12% are 2 points.",
-    "skill": "What a model on raw data takes off the majority guess’s log-loss; how much of that is kept is told in "
-    "percent.",
-    "test records, holdout": "Records that are kept apart from those that are learned from, to count on.",
+    "merge path": "A series of ways to collect, from much detail to none; each merges buckets of the one before.",
+    "naive guess": "Naming the most frequent value for everyone, without seeing any answer.",
+    "percentage point": "The difference of two shares: from 10% to 12% is 2 points.",
+    "skill": "How much a model on raw data lowers the majority guess’s log-loss. The report says what percentage of "
+    "this is kept.",
+    "test records, holdout": "Records that are not used for learning, so that results can be measured on them.",
 }
-OF_ATTACKS = ("inflection point", "merge path", "percentage point")  # told of in the full report alone
+OF_ATTACKS = ("inflection point", "merge path", "percentage point")  # used only in the full report
 
 
 def words(is_full: bool) -> Section:
-    """What the words mean; those of sections that a short report does not have are left out."""
+    """Define the words, without those that only the full report uses."""
     rows = [[word, meaning] for word, meaning in WORDS.items() if is_full or word not in OF_ATTACKS]
     return Section("Words used here", [Table([Column("word", False), Column("what it means", False)], rows)])
 
@@ -343,13 +341,13 @@ def words(is_full: bool) -> Section:
 DECISION_TAGS: dict[Decision, Tag] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
 MOST_BUCKETS = 12  # of an attribute in the main table; the annex has all
 FOOTER = (
-    "Every number here is in the JSON of the same run. Counts of people under ten are shown as “< 10”; other counts, "
+    "Every number here is in the JSON of the same run. Counts below ten people are shown as “< 10”; other counts, "
     "and the shares of single attributes, buckets and groups, are rounded to tens of people."
 )
 
 
 def document(content: GeneralizationContent) -> Document:
-    """The document of a report's data; nothing is computed here."""
+    """Build the document from a report's data; nothing is computed here."""
     sections = [
         _attributes(content),
         *(build_need_sections(content.necessity) if content.necessity else []),
@@ -373,16 +371,16 @@ def _errors(content: GeneralizationContent) -> tuple[float, float]:
 
 
 def _lead(content: GeneralizationContent) -> list[Block]:
-    told: list[Block] = []
+    blocks: list[Block] = []
     if content.purpose:
-        told.append(Text(f"Purpose: {content.purpose}"))
+        blocks.append(Text(f"Purpose: {content.purpose}"))
     whom = f"Records: {content.people}. " if content.people else ""
     task = f"The task is to predict “{content.label}”"
     if len(content.classes) <= MOST_BUCKETS:
         task += f" (classes: {' · '.join(content.classes)})"
-    told.append(Text(f"{whom}{task}. Made on {day_in_words(content.provenance.date)}.", "soft"))
-    told.append(Text(content.decision, "decision"))
-    return [*told, *(Text(warning, "warning") for warning in content.warnings), _cards(content)]
+    blocks.append(Text(f"{whom}{task}. Made on {day_in_words(content.provenance.date)}.", "soft"))
+    blocks.append(Text(content.decision, "decision"))
+    return [*blocks, *(Text(warning, "warning") for warning in content.warnings), _cards(content)]
 
 
 def _cards(content: GeneralizationContent) -> Cards:
@@ -401,7 +399,7 @@ def _cards(content: GeneralizationContent) -> Cards:
                 f"{percent(content.attack.naive)} without seeing the record",
             ),
             Card(
-                "certified: wrong at least",
+                "certified: wrong about at least",
                 at_least(certificate.mean_error),
                 "on average, for any adversary who sees only the record, with "
                 f"{confidence_text(certificate.confidence)} confidence",
@@ -439,7 +437,7 @@ def _attributes(content: GeneralizationContent) -> Section:
             Text(
                 f"An error is the share of {unit} whose value is guessed wrong: higher is safer. The naive guess "
                 "always names the most frequent value; what the adversary gains over it, in percentage points, is what "
-                "the answers give away about the attribute. The last column is certified: with "
+                "the answers reveal about the attribute. The last column is certified: with "
                 f"{confidence_text(certificate.confidence)} confidence, no adversary who sees only the collected "
                 f"record has a lower error, on average over {unit} like these, whatever its method.",
                 "soft",
@@ -465,26 +463,26 @@ def _attribute(a: AttributeContent) -> list[TableCell | str]:
 
 def _build_buckets_cell(a: AttributeContent) -> TableCell:
     if a.decision == "not collected":
-        return TableCell(below=[f"{number(a.values)} values, none asked"])
+        return TableCell(below=[f"{number(a.values)} values, not asked"])
     if not a.buckets:
         return TableCell("plain number, full detail", [f"{number(a.values)} values"])
     pieces = [(_label(bucket), share(bucket.share)) for bucket in a.buckets[:MOST_BUCKETS]]
     more = len(a.buckets) - MOST_BUCKETS
-    left = [f"and {more} more, all in the annex"] if more > 0 else []
-    return TableCell(pieces=pieces, below=[*left, f"{number(a.n_buckets)} buckets, of {number(a.values)} values"])
+    others = [f"and {more} more, all in the annex"] if more > 0 else []
+    return TableCell(pieces=pieces, below=[*others, f"{number(a.n_buckets)} buckets, of {number(a.values)} values"])
 
 
 def _label(bucket: BucketContent) -> str:
     return " or ".join([bucket.label, *bucket.takes])
 
 
-def _guesser(method: str | None) -> str:
-    """Who guessed best; the naive guess here knows the bucket, and names the most frequent value that it allows."""
+def _name_method(method: str | None) -> str:
+    """Name the strongest guesser; the naive guess here knows the bucket and names its most frequent value."""
     return {None: NONE, "naive guess": "the most frequent value that the answers allow"}.get(method, str(method))
 
 
 def _annex(content: GeneralizationContent) -> list[Section]:
-    """Every bucket with all that it holds."""
+    """List every bucket with its values, and the strongest adversary for each attribute."""
     collected = [a for a in content.attributes if a.buckets]
     if not collected:
         return []
@@ -500,18 +498,18 @@ def _annex(content: GeneralizationContent) -> list[Section]:
         for bucket in a.buckets
     ]
     found = [
-        [a.name, _guesser(a.method), percent(a.adversary_error), percent(a.raw_error, 0)]
+        [a.name, _name_method(a.method), percent(a.adversary_error), percent(a.raw_error, 0)]
         for a in content.attributes
         if a.personal
     ]
     strongest = [Column("personal attribute", is_number=False), Column("strongest adversary (A1)", is_number=False)]
     strongest += [Column("its error"), Column("error on raw data")]
-    told = Text(
-        "Categories are named here because the artifact names them, some of them perhaps held by one person alone; how "
-        "many people have each is told of whole buckets only.",
+    note = Text(
+        "Categories are named here because the artifact names them; perhaps only one person has some of them. How many "
+        "people there are is shown for whole buckets only.",
         "soft",
     )
     return [
-        Section("Annex: every bucket", [told, Table(columns, rows)]),
+        Section("Annex: every bucket", [note, Table(columns, rows)]),
         Section("Annex: who guessed best", [Table(strongest, found)]),
     ]

@@ -1,7 +1,6 @@
 """The data of a report on a PriSM classifier: its fields, and how evidence fills them.
 
-No number tells of fewer than ten people (`modicum.reporting.disclosure`), and a sensitive value that so few have is not
-named.
+No number reveals fewer than ten people (`modicum.reporting.disclosure`), and sensitive values of so few are not named.
 """
 
 from typing import Annotated, Literal, Self
@@ -50,25 +49,25 @@ _ORDER: tuple[Model, ...] = (PRISM, PARSIMONY, SVM)
 
 
 class PrismRule(ContentPart):
-    """What it means that attributes reveal the sensitive one."""
+    """When attributes count as revealing the sensitive one."""
 
     measure: str = Field(description="How strength is measured; cramers_v is Cramér's V.")
-    threshold: float = Field(description="The strength from which a set reveals.")
+    threshold: float = Field(description="The least strength at which a set reveals.")
     p_value: float = Field(description="The largest chance of such a strength if there were no relation.")
     max_size: int = Field(description="The most attributes of a set that was searched.")
     encoding: str = Field(description="Critical values together (single), one by one (multiple), both, or whole.")
-    correction: str | None = Field(description="Of p-values for the number of tests; null for none.")
-    bins: int = Field(description="Into how many ranges numbers are cut for this.")
+    correction: str | None = Field(description="The correction of p-values for the number of tests; null for none.")
+    bins: int = Field(description="How many ranges numbers are cut into for this.")
     tested: list[int] = Field(description="How many sets of one attribute, of two, and so on were tested.")
 
     @classmethod
     def of(cls, cost: PrismCost) -> Self:
-        """The rule of a search, with the bins of its model."""
+        """Fill the rule of a search, with the bins of its model."""
         return cls.fill(cost.correlations, bins=cost.prism.bins)
 
 
 class Strength(ContentPart):
-    """How strongly attributes tell of the sensitive one."""
+    """How strongly attributes are related to the sensitive one."""
 
     strength: ThreeDigits = Field(description="The measured strength.")
     by_chance: ThreeDigits | None = Field(
@@ -80,16 +79,16 @@ class Strength(ContentPart):
 
 
 class RevealingSet(Strength):
-    """A smallest set of attributes that reveals."""
+    """A set of attributes that reveals, without a smaller set in it that does."""
 
     attributes: list[str] = Field(description="The set.")
-    about: str = Field(description="The sensitive attribute, with the value where it is one; rare values unnamed.")
+    about: str = Field(description="The sensitive attribute, with the value if it is about one; rare values unnamed.")
     is_known: bool = Field(description="Whether the data's owner named it.")
     kept_out: list[str] = Field(description="Those of its attributes that are not asked for.")
 
     @classmethod
     def of(cls, each: Correlation, found: PrismEvidence) -> Self:
-        """One of the sets that were found."""
+        """Fill one of the sets that were found."""
         return cls.fill(
             each,
             about=_describe_sensitive(each, found),
@@ -101,16 +100,16 @@ class RevealingSet(Strength):
 class OtherChoice(ContentPart):
     """What another choice of attributes would change."""
 
-    instead_of: str | None = Field(description="The attribute whose place it takes; null where it takes none.")
+    instead_of: str | None = Field(description="The attribute it replaces; null if none.")
     objective: float = Field(description="Relative change of what training minimizes; below 0 is better.")
     error: ErrorChange | None = Field(
-        description="Change of the error on test records; below 0 is better; null as the errors are."
+        description="Change of the error on test records; below 0 is better; null if the errors are."
     )
     interval: Ends = Field(description="Its 95% interval.")
 
     @classmethod
     def of(cls, found: PrismAlternative | None, n: int | None) -> Self | None:
-        """Another choice, where there is one; the change of the error in tens of n people."""
+        """Describe another choice, if there is one; the change of the error in tens of n people."""
         if found is None:
             return None
         ends = None if n is None else change_outward(found.interval, n)
@@ -131,14 +130,14 @@ class PrismAttribute(ContentPart):
     reason: Reason = Field(description="The reason as a word; see AttributeReason.")
     why: str = Field(description="The reason in a sentence.")
     sets: int = Field(description="In how many of the smallest revealing sets it is.")
-    completes: int = Field(description="How many of them would be whole if it were asked as well.")
-    alone: Strength | None = Field(description="What it tells by itself.")
-    other: OtherChoice | None = Field(description="Not asking for it, or asking for it as well.")
-    instead: OtherChoice | None = Field(description="Asking for it in place of another of its set.")
+    completes: int = Field(description="How many of them would be complete if it were also asked.")
+    alone: Strength | None = Field(description="How strongly it is related by itself.")
+    other: OtherChoice | None = Field(description="The effect of not asking for it, or of also asking for it.")
+    instead: OtherChoice | None = Field(description="The effect of asking for it instead of another of its set.")
 
     @classmethod
     def of(cls, each: AttributeReason, n: int | None) -> Self:
-        """An attribute; changes of the error in tens of n people."""
+        """Describe an attribute; changes of the error in tens of n people."""
         return cls.fill(
             each,
             completes=len(each.completes),
@@ -150,20 +149,20 @@ class PrismAttribute(ContentPart):
 class Proof(ContentPart):
     """How good the choice is."""
 
-    is_proven: bool = Field(description="Whether no allowed choice is better, up to the gap asked for.")
+    is_proven: bool = Field(description="Whether no allowed choice is better, up to the requested gap.")
     objective: float | None = Field(
-        description="What training reached; null where nothing is asked for, since labels could be counted from it."
+        description="What training reached; null if nothing is asked for, since it would reveal label counts."
     )
-    bound: float | None = Field(description="What no allowed choice falls below; null where the objective is.")
+    bound: float | None = Field(description="A lower bound for every allowed choice; null if the objective is.")
     gap: float = Field(description="(objective − bound) / objective.")
     max_predictors: int = Field(description="The most attributes that could be asked for.")
-    max_feasible: int = Field(description="The most that hold no revealing set.")
-    remeasured: int | None = Field(description="Sets of predictors that were measured once more; null for none.")
-    together: Strength = Field(description="What all predictors tell together.")
+    max_feasible: int = Field(description="The most attributes without a revealing set among them.")
+    remeasured: int | None = Field(description="How many sets of predictors were measured again; null for none.")
+    together: Strength = Field(description="The strength of all predictors together.")
 
     @classmethod
     def of(cls, found: PrismEvidence) -> Self:
-        """The proof; without predictors the objective would reveal how many people have the rarer labels."""
+        """Fill the proof; without predictors, the objective would reveal how many people have the rarer labels."""
         model = found.cost.prism
         return cls(
             is_proven=model.optimality_gap_ <= model.tol,
@@ -180,11 +179,11 @@ class Proof(ContentPart):
 class PrismModel(ContentPart):
     """One classifier's error."""
 
-    model: Model = Field(description="Which one.")
+    model: Model = Field(description="Which classifier.")
     asks: int = Field(description="How many attributes it needs.")
-    predictors: list[str] = Field(description="Which.")
+    predictors: list[str] = Field(description="Which attributes.")
     error: Share | None = Field(
-        description="Share of test records predicted wrong; null where every label counts the same and one is rare."
+        description="Share of test records predicted wrong; null if every label counts the same and one is rare."
     )
     interval: Ends = Field(description="Its 95% interval.")
 
@@ -192,17 +191,17 @@ class PrismModel(ContentPart):
 class PrismUtility(ContentPart):
     """What the restriction costs."""
 
-    is_balanced: bool = Field(description="Whether an error is the mean of each label's own.")
+    is_balanced: bool = Field(description="Whether an error is the mean of the labels' errors.")
     majority: Share = Field(description="The error of always guessing the same label.")
-    models: list[PrismModel] = Field(description="PriSM's classifier beside the best few attributes and all of them.")
+    models: list[PrismModel] = Field(description="PriSM's classifier, one on the best few attributes, and one on all.")
 
     @classmethod
     def of(cls, found: PrismEvidence, n: int | None) -> Self:
-        """The errors in tens of n people."""
+        """Round the errors to tens of n people."""
         balanced = is_balanced(found.cost.prism)
         models = {each.model: each for each in found.cost.models}
         scores = {name: each.balanced_accuracy if balanced else each.accuracy for name, each in models.items()}
-        naive = 1 - (scores[PRISM].naive or 0.0)  # with balanced labels it follows from their number alone
+        naive = 1 - (scores[PRISM].naive or 0.0)  # with balanced labels, it depends only on how many there are
         return cls(
             is_balanced=balanced,
             majority=naive if balanced or n is None else tens(naive, n),
@@ -220,18 +219,18 @@ class PrismUtility(ContentPart):
 
 
 class PrismGuess(ContentPart):
-    """What an adversary guesses who sees what one classifier asks for."""
+    """What an adversary guesses from the attributes that one classifier asks for."""
 
     model: Model = Field(description="Whose attributes it sees.")
-    asks: int = Field(description="How many.")
-    accuracy: Share = Field(description="Share of training records whose value it guesses, held out in turn.")
+    asks: int = Field(description="How many attributes that are.")
+    accuracy: Share = Field(description="Share of training records guessed right, each held out in turn.")
     interval: Ends = Field(description="Its 95% interval.")
-    mcc: float = Field(description="Matthews' correlation of guess and truth, when it aims at that; 0 is chance.")
+    mcc: float = Field(description="Matthews' correlation of guess and truth, if aimed for; 0 is chance.")
     mcc_interval: Ends = Field(description="Its 95% interval.")
 
     @classmethod
     def of(cls, model: Model, asks: int, found: SensitiveInferenceResult, n: int) -> Self:
-        """What is guessed from a classifier's attributes, in tens of n people."""
+        """Describe what is guessed from a classifier's attributes, in tens of n people."""
         return cls(
             model=model,
             asks=asks,
@@ -243,20 +242,22 @@ class PrismGuess(ContentPart):
 
 
 class PrismSensitive(ContentPart):
-    """A sensitive attribute and what can be inferred of it."""
+    """A sensitive attribute and what can be inferred about it."""
 
     name: str = Field(description="The attribute.")
-    values: int | None = Field(description="How many values it has; null where several columns hold it.")
+    values: int | None = Field(description="How many values it has; null if several columns hold it.")
     critical: list[str] | None = Field(description="The values to protect; null for all.")
     naive: Share | None = Field(description="How often always guessing the most frequent value is right.")
-    guesses: list[PrismGuess] = Field(description="What adversaries reach; none where they were not asked for.")
-    certified: Share | None = Field(description="What no adversary exceeds who sees the answers; null without.")
+    guesses: list[PrismGuess] = Field(description="What adversaries guess; empty if they were not run.")
+    certified: Share | None = Field(
+        description="The most that any adversary who sees the answers reaches; null if none."
+    )
     certified_naive: Share | None = Field(description="The most frequent value's share of the test records.")
     sentence: str = Field(description="The certificate in a sentence to quote, or why there is none.")
 
     @classmethod
     def of(cls, name: str, found: PrismEvidence, date: str) -> Self:
-        """A sensitive attribute; shares in tens of people, and a bound of 1 as none."""
+        """Describe a sensitive attribute; shares in tens of people, and a bound of 1 counts as none."""
         n, models = found.people["train"], {each.model: each for each in found.cost.models}
         attacks = {model: models[model].adversaries[name] for model in _ORDER if name in models[model].adversaries}
         values, critical = found.values.get(name), found.cost.correlations.critical_values[name]
@@ -279,21 +280,21 @@ class PrismSensitive(ContentPart):
 
 
 class PrismSinglingOut(ContentPart):
-    """Who is alone with the answers."""
+    """How many people are alone with their answers."""
 
     alone: TensUp = Field(
         description="Share of test people whose answers nobody else gives, rounded up to tens of people."
     )
     interval: TensEnds = Field(description="Its 95% interval.")
     raw: TensUp = Field(description="The same with all attributes.")
-    naive: Tens = Field(description="The same where nothing is asked.")
+    naive: Tens = Field(description="The same if nothing is asked.")
     groups: Count = Field(description="How many different combinations of answers there are.")
-    smallest: Few = Field(description="How many people have a rarest one.")
+    smallest: Few = Field(description="How many people share the rarest combination.")
     people: int = Field(description="How many test people there are.")
 
     @classmethod
     def of(cls, found: SinglingOutResult) -> Self:
-        """Who is alone, in tens of people; rounded up, so that 0 means nobody."""
+        """Round the shares to tens of people, upward, so that 0 means nobody is alone."""
         return cls.fill(
             found,
             found.people,
@@ -307,17 +308,17 @@ class PrismSinglingOut(ContentPart):
 
 
 class PrismLinkability(ContentPart):
-    """Halves of the answers, joined."""
+    """Linking halves of the answers."""
 
-    linked: Tens = Field(description="Share of people whose halves are joined rightly.")
+    linked: Tens = Field(description="Share of people whose halves are joined correctly.")
     interval: TensEnds = Field(description="Its 95% interval.")
     naive: Tens = Field(description="The same for a random matching.")
     k: int = Field(description="How many people are joined at once.")
-    halves: list[list[str]] = Field(description="The columns of either half.")
+    halves: list[list[str]] = Field(description="The columns of each half.")
 
     @classmethod
     def of(cls, found: LinkResult) -> Self:
-        """Who is linked, in tens of people."""
+        """Round the shares to tens of people."""
         return cls.fill(
             found,
             found.people,
@@ -332,22 +333,22 @@ class PrismContent(Head):
 
     modicum: Literal["prism"] = Field(default="prism", description="The kind of report.")
     label: str = Field(description="What is predicted.")
-    unit: str = Field(description="Of what shares are: people, or records where one person has several.")
-    trained_on: int = Field(description="Records that trained.")
-    tested_on: int = Field(description="Records that are reported on.")
-    confidence: float = Field(description="Of the certificate.")
+    unit: str = Field(description="What shares are of: people, or records where one person has several.")
+    trained_on: int = Field(description="Training records.")
+    tested_on: int = Field(description="Test records.")
+    confidence: float = Field(description="The confidence of the certificate.")
     sensitive: list[PrismSensitive] = Field(description="The sensitive attributes.")
-    rule: PrismRule = Field(description="What it means that attributes reveal the sensitive one.")
+    rule: PrismRule = Field(description="When attributes count as revealing the sensitive one.")
     sets: list[RevealingSet] = Field(description="The smallest revealing sets, smaller and stronger ones first.")
-    attributes: list[PrismAttribute] = Field(description="Attribute by attribute, and why.")
+    attributes: list[PrismAttribute] = Field(description="The attributes, and why each is asked for or not.")
     proof: Proof = Field(description="How good the choice is.")
     utility: PrismUtility = Field(description="What the restriction costs.")
-    singling_out: PrismSinglingOut = Field(description="Who is alone with the answers.")
-    linkability: PrismLinkability | None = Field(description="Null where fewer than two columns are asked for.")
+    singling_out: PrismSinglingOut = Field(description="How many people are alone with their answers.")
+    linkability: PrismLinkability | None = Field(description="Linking halves; null with fewer than two columns.")
 
     @classmethod
     def of(cls, found: PrismEvidence, heading: Heading) -> Self:
-        """Evidence on a PriSM classifier as what its report says; each number is rounded here and nowhere else."""
+        """Fill the report; each number is rounded here and nowhere else."""
         check_size(found.people["test"], "test records" if found.unit == "people" else "people in the test records")
         source, n = Provenance.of(found.provenance, heading), _count_people_of_errors(found)
         sets, linked = found.cost.prism.correlations_, found.exposure.linkability
@@ -379,12 +380,12 @@ def _clip(value: float) -> float:
 
 
 def _flip_interval(ends: Interval | None) -> Interval | None:
-    """Of an error, from that of an accuracy."""
+    """Turn the interval of an accuracy into that of an error, or the reverse."""
     return None if ends is None else (1 - ends[1], 1 - ends[0])
 
 
 def _describe_sensitive(each: Correlation, found: PrismEvidence) -> str:
-    """What a set tells of; a value that few people have is not named."""
+    """Name what a set reveals; a value that few people have is not named."""
     if each.value is None:
         return each.sensitive
     many = found.values.get(each.sensitive, {}).get(each.value)
@@ -394,9 +395,9 @@ def _describe_sensitive(each: Correlation, found: PrismEvidence) -> str:
 
 
 def _count_people_of_errors(found: PrismEvidence) -> int | None:
-    """Of how many people errors are told in tens: where every label counts the same, the rarest label's count most.
+    """Return the number of people by which errors are rounded; None if they are too few.
 
-    None where these are too few for a share to say anything.
+    If every label counts the same, the rarest label limits this number.
     """
     people = found.people["test"]
     many = min(people, found.labels * found.rarest) if is_balanced(found.cost.prism) else people

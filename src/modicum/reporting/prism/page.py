@@ -1,4 +1,4 @@
-"""The report on a PriSM classifier as a document: it computes nothing, it only says what the data holds."""
+"""The report on a PriSM classifier as a document; nothing is computed here."""
 
 from collections.abc import Sequence
 
@@ -35,20 +35,21 @@ from modicum.reporting.prism.data import (
 from modicum.reporting.prism.prism_charts import strengths_picture
 from modicum.reporting.prism.prism_sentences import join_names, proof_words
 
-# Attribute by attribute: why PriSM asks for it or not, and what another choice would change.
+# Why PriSM asks for each attribute or not, and what another choice would change.
 
 _TAGS: dict[Status, Tag] = {"asked": "middle", "left out": "good", "sensitive": "bad", "not considered": ""}
 
 
 def attribute_section(content: PrismContent) -> Section:
-    """Two tables, so that a phone shows both: why, and what was measured."""
+    """Make two tables, narrow enough for a phone: the reasons, and the measurements."""
     balanced = ", every label counting the same" if content.utility.is_balanced else ""
     note = (
-        "Tells by itself: strength, what chance would give, and the p-value. Decided otherwise: by how many percentage "
-        "points the error on test records changes if an attribute that is asked for were not, or if one that is left "
-        f"out were asked for as well, whether that reveals or not{balanced}; below it the 95% interval, and the change "
-        "of the objective on the training records. All others stay as they are. In another's place: the same for the "
-        "best allowed choice that asks for it and not for the one named. Minus is better."
+        "By itself: the strength of the relation to the sensitive attribute, the strength by chance, and the p-value. "
+        "Other decision: the change of the error on test records, in percentage points, if an attribute that is asked "
+        f"for were left out, or if one that is left out were also asked for, even if that reveals{balanced}; below it, "
+        "the 95% interval and the change of the objective on the training records. All other attributes stay the same. "
+        "Instead of another: the same for the best allowed choice that asks for it instead of the named one. Minus is "
+        "better."
     )
     why = Table(
         [Column(title, is_number=False) for title in ("attribute", "decision", "why")],
@@ -58,9 +59,9 @@ def attribute_section(content: PrismContent) -> Section:
         name_columns(
             "attribute",
             "in revealing sets",
-            "tells by itself",
-            "decided otherwise: error",
-            "in another's place: error",
+            "by itself",
+            "other decision: error",
+            "instead of another: error",
         ),
         [_build_attribute_row(each, each.alone) for each in content.attributes if each.alone],
     )
@@ -75,7 +76,7 @@ def _why(each: PrismAttribute) -> list[TableCell | str]:
 def _build_attribute_row(each: PrismAttribute, alone: Strength) -> list[TableCell | str]:
     return [
         each.name,
-        TableCell(number(each.sets), [f"{each.completes} whole with it"]),
+        TableCell(number(each.sets), [f"{each.completes} complete with it"]),
         TableCell(number(alone.strength), [f"chance {number(alone.by_chance)}", f"p {p_value(alone.p_value)}"]),
         _other(each.other),
         _other(each.instead),
@@ -86,11 +87,11 @@ def _other(found: OtherChoice | None) -> TableCell | str:
     if found is None:
         return NONE
     below = [points_interval(found.interval), f"objective {points(found.objective, 2)}%"]
-    return TableCell(points(found.error), below + ([f"for {found.instead_of}"] if found.instead_of else []))
+    return TableCell(points(found.error), below + ([f"instead of {found.instead_of}"] if found.instead_of else []))
 
 
 def p_value(value: float | None) -> str:
-    """A p-value for people; one too small for a number as such.
+    """Format a p-value; one that is too small for a number gets a bound.
 
     Examples
     --------
@@ -101,11 +102,11 @@ def p_value(value: float | None) -> str:
     return NONE if value is None else "< 1e-300" if value == 0 else f"{value:.2g}"
 
 
-# The three threats of opinion 05/2014 for what a PriSM classifier asks: inference, singling out, linkability.
+# The three threats of opinion 05/2014: inference, singling out, linkability.
 
 
 def threat_sections(content: PrismContent) -> list[Section]:
-    """One section for each threat, under a heading of their own.
+    """Make a section for each threat, under a common heading.
 
     Examples
     --------
@@ -117,8 +118,8 @@ def threat_sections(content: PrismContent) -> list[Section]:
     ['Inference', 'Singling out', 'Linkability']
     """
     note = (
-        "The European data protection authorities name three risks that remain (Working Party, opinion 05/2014): that "
-        "something is inferred about a person, that a person is singled out, and that records of one person are linked."
+        "The European data protection authorities name three risks (Working Party, opinion 05/2014): that something is "
+        "inferred about a person, that a person is singled out, and that records of one person are linked."
     )
     return [
         Section("What remains at risk", [Text(note, "soft")]),
@@ -132,11 +133,11 @@ def _inference(content: PrismContent) -> list[Block]:
     blocks: list[Block] = [
         Text(
             f"Adversaries learn from the {number(content.trained_on)} training records, each held out in turn, what "
-            "the answers tell about the sensitive attribute: a support vector machine tuned for it, and a portfolio of "
-            "a network, counts and boosted trees. Shown is the strongest of them as chosen without the records it is "
-            "judged on. “Right” is the share whose value it guesses. The correlation (Matthews') is 0 for any guess "
-            "that knows nothing and 1 for a perfect one; it also tells where nearly everybody has the same value. "
-            "Below each stands its 95% interval.",
+            "the answers reveal about the sensitive attribute. They are a support vector machine tuned for this, a "
+            "network, counts and boosted trees. The strongest of them is shown, chosen without the records it is "
+            "tested on. “Right” is the share of people whose value it guesses. The correlation (Matthews') is 0 for a "
+            "guess without any knowledge and 1 for a perfect one; it is meaningful even if nearly everybody has the "
+            "same value. The 95% interval is below each figure.",
             "soft",
         )
     ]
@@ -149,10 +150,10 @@ def _inference(content: PrismContent) -> list[Block]:
             blocks.append(Text(each.sentence, "soft"))
         else:
             bound = (
-                f"Always saying the most frequent value is right for {percent(each.certified_naive)} of the test "
+                f"Always guessing the most frequent value is right for {percent(each.certified_naive)} of the test "
                 f"records. The certified {at_most(each.certified)} holds for every method, with a confidence of "
-                f"{confidence_text(content.confidence)}; it is high where many answers are rare, since of few people "
-                "little can be excluded. It speaks of the average, not of the most exposed person."
+                f"{confidence_text(content.confidence)}; it is high if many answers are rare, since little can be "
+                "ruled out for few people. It is about the average, not about the most exposed person."
             )
             blocks += [Text(each.sentence, "quote"), Text(bound, "soft")]
     return blocks
@@ -180,29 +181,30 @@ def _singling_out(found: PrismSinglingOut) -> list[Block]:
     ]
     note = (
         f"{count_of(found.people, 'test person', 'test people')} give {number(found.groups)} different "
-        f"combinations of answers; a rarest one is given by {number(found.smallest)}. Who is alone can be pointed "
-        "at by whoever knows the answers. In a whole population, of which these are a part, the share is lower."
+        f"combinations of answers; the rarest is given by {number(found.smallest)}. People who are alone can be "
+        "recognised by anyone who knows their answers. In a whole population that includes these people, the share is "
+        "lower."
     )
-    return [Text(note), Table(name_columns("test people alone with", "share", "95% interval"), rows)]
+    return [Text(note), Table(name_columns("test people who are alone with", "share", "95% interval"), rows)]
 
 
 def _linkability(found: PrismLinkability | None) -> list[Block]:
     general = (
-        "The answers are in full detail: who holds another table with the same attributes can link everybody who is "
-        "alone there, which is the share above. What was left out cannot be linked through these answers."
+        "The answers are in full detail: someone who holds another table with the same attributes can link everybody "
+        "who is alone, which is the share above. Attributes that were left out cannot be linked through these answers."
     )
     if found is None:
-        return [Text(general), Text("Joining halves does not apply: fewer than two columns are asked for.", "soft")]
+        return [Text(general), Text("Linking halves does not apply: fewer than two columns are asked for.", "soft")]
     note = (
-        f"An adversary holds {join_names(found.halves[0])} and, apart, {join_names(found.halves[1])} of "
-        f"{number(found.k)} people, and joins what belongs together with the help of the answers of all test people "
-        "(A7; halves that are equal count as the same)."
+        f"An adversary holds {join_names(found.halves[0])} and, separately, {join_names(found.halves[1])} of "
+        f"{number(found.k)} people, and joins the halves with the help of the answers of all test people (A7; equal "
+        "halves count as the same)."
     )
     rows = [
         ["with the answers", percent(found.linked), interval(found.interval)],
         ["at random", percent(found.naive), NONE],
     ]
-    return [Text(general), Text(note), Table(name_columns("halves joined rightly", "share", "95% interval"), rows)]
+    return [Text(general), Text(note), Table(name_columns("halves joined correctly", "share", "95% interval"), rows)]
 
 
 # The document
@@ -222,13 +224,13 @@ _ENCODINGS = {
     "both": "together as well as one by one",
     "single": "together (critical ones against the rest)",
     "multiple": "one by one",
-    "whole": "as they are, every value told from every other",
+    "whole": "as they are, each value separate",
 }
 _SHOWN = 25  # sets that are shown; all are in the annex
 
 
 def document(content: PrismContent) -> Document:
-    """The document of the data of a report."""
+    """Build the document from a report's data."""
     limits, *signing = closing(content)
     annex = [Section("Annex: all revealing sets", [_sets_table(content.sets)])] if len(content.sets) > _SHOWN else []
     sections = [
@@ -246,7 +248,7 @@ def document(content: PrismContent) -> Document:
         title=f"Predicting {quote_name(content.label)} without revealing {hidden}",
         lead=_lead(content),
         sections=sections,
-        footer=f"Made by modicum {source.modicum_version} on {source.date}. Counts of people under 10 are not "
+        footer=f"Made by modicum {source.modicum_version} on {source.date}. Counts below ten people are not "
         f"shown; shares are rounded to tens of people. Format version {content.version}.",
         has_contents=True,
     )
@@ -257,7 +259,7 @@ def _lead(content: PrismContent) -> list[Block]:
     whom = f"Records: {content.people}. " if content.people else ""
     source = (
         f"{whom}Made on {day_in_words(content.provenance.date)}. Learned from {number(content.trained_on)} records; "
-        f"every error is that of {number(content.tested_on)} others."
+        f"all errors are measured on {number(content.tested_on)} others."
     )
     return [purpose, Text(source, "soft"), *rest, Cards(_cards(content))]
 
@@ -296,13 +298,13 @@ def _rule_words(rule: PrismRule) -> str:
     tested = " + ".join(f"{many:,}" for many in rule.tested)
     corrected = "" if rule.correction is None else f", corrected for the number of tests ({rule.correction})"
     return (
-        f"A set of attributes reveals it where the strength of the relation "
+        f"A set of attributes reveals it if the strength of the relation "
         f"({_MEASURES.get(rule.measure, rule.measure)}; 0 is none, 1 is full) is at least {rule.threshold:g}, and "
-        "where unrelated attributes would come to that with a chance (p-value) of at most "
+        "if unrelated attributes would reach this strength with a chance (p-value) of at most "
         f"{rule.p_value:g}{corrected}. Sets of up to {count_of(rule.max_size, 'attribute')} were tested ({tested} of "
         f"1, 2, … attributes), with sensitive values taken {_ENCODINGS.get(rule.encoding, rule.encoding)}, and numbers "
-        f"in {rule.bins} ranges. Only the smallest sets are listed: a set that holds one of them may not be asked for "
-        "either."
+        f"in {rule.bins} ranges. Only the smallest sets are listed: a set that contains one of them may not be asked "
+        "for either."
     )
 
 
@@ -326,9 +328,9 @@ def _sets_table(sets: Sequence[RevealingSet]) -> Table:
 
 
 def _set_words(each: RevealingSet) -> list[str]:
-    """What it tells of and which of it is not asked for; below the set, so that a phone shows all columns."""
+    """Say what a set reveals and what of it is not asked for; below the set, so that all columns fit a phone."""
     owner = ["named by the data's owner"] if each.is_known else []
-    return [f"tells of {each.about}", f"not asked for: {', '.join(each.kept_out)}", *owner]
+    return [f"reveals {each.about}", f"not asked for: {', '.join(each.kept_out)}", *owner]
 
 
 def _choice(content: PrismContent) -> Section:
@@ -352,7 +354,7 @@ def _cost(utility: PrismUtility) -> Section:
         for each in utility.models
     ]
     rows.append(["always the same label", "0", percent(utility.majority), NONE])
-    of = "the mean over the labels of each one's own share" if utility.is_balanced else "the share"
+    of = "the mean over the labels of the share" if utility.is_balanced else "the share"
     note = (
         f"An error is {of} of test records that are predicted wrong. All classifiers are linear, and none sees the "
         "sensitive attribute."

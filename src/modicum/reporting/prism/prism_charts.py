@@ -1,4 +1,4 @@
-"""The picture of what reveals a sensitive attribute: strengths against the threshold and against chance."""
+"""The picture of what reveals a sensitive attribute: strengths, the threshold, and chance."""
 
 from markupsafe import Markup
 
@@ -30,7 +30,7 @@ _REVEALS, _ACCEPTED, _CHANCE, _THRESHOLD = RED, GREY, DARK, BLUE
 
 
 def strengths_picture(content: PrismContent) -> Picture:
-    """Single attributes and the strongest sets, with the threshold as a line and chance as a mark."""
+    """Draw single attributes and the strongest sets, with the threshold as a line and chance as a mark."""
     rows, threshold = _rows(content), content.rule.threshold
     most = max([threshold, *(max(each.strength, each.by_chance or 0.0) for _, each, _ in rows)])
     scale, top = span() / max(1.1 * most, 1e-9), 26
@@ -43,14 +43,14 @@ def strengths_picture(content: PrismContent) -> Picture:
     signs = [
         Sign("reveals", _REVEALS),
         Sign("does not", _ACCEPTED),
-        Sign("what chance alone would give", _CHANCE, "mark"),
+        Sign("strength by chance alone", _CHANCE, "mark"),
         Sign(f"threshold ({threshold:g})", _THRESHOLD, "mark"),
     ]
-    return Picture(svg(parts, height + 8, "How strongly attributes tell of the sensitive one"), signs)
+    return Picture(svg(parts, height + 8, "How strongly attributes are related to the sensitive one"), signs)
 
 
 def _rows(content: PrismContent) -> list[tuple[str, Strength, bool]]:
-    """Name, strength and whether it reveals: single attributes first, then sets; the strongest first."""
+    """Return name, strength and whether it reveals: single attributes, then sets, each from the strongest."""
     alone = {each.attributes[0] for each in content.sets if len(each.attributes) == 1}
     single = [(each.name, each.alone, each.name in alone) for each in content.attributes if each.alone]
     several = [(" + ".join(each.attributes), each, True) for each in content.sets if len(each.attributes) > 1]
@@ -72,7 +72,7 @@ def _row(name: str, each: Strength, reveals: bool, y: float, scale: float) -> li
 
 
 def _axis(scale: float, top: float, height: float) -> Markup:
-    """Lines at even places from 0, at round numbers."""
+    """Draw lines at round numbers from 0."""
     marks = []
     for tick in ticks(0, span() / scale, most=6):
         x = NAMES + tick * scale

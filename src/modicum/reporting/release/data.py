@@ -1,4 +1,4 @@
-"""The data of a k-anonymous release's report: its fields, how evidence fills them, and its sentences."""
+"""The data of a report on a k-anonymous release: its fields, how evidence fills them, and its sentences."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -37,46 +37,46 @@ from modicum.reporting.release_parts import (
 )
 from modicum.table.codes import FEW
 
-Number = Annotated[int | float, WithJsonSchema({"type": "number"})]  # a whole number is written without a fraction
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]  # whole numbers have no fraction
 
 
 class Promise(ContentPart):
-    """What was asked for."""
+    """What was requested."""
 
     k: int = Field(description="The fewest people who share their quasi-identifiers.")
     l: Number | None = Field(description="The fewest (or effective number of) sensitive values in a group.")
-    t: Number | None = Field(description="The largest distance of a group's sensitive values from everybody's.")
+    t: Number | None = Field(description="The largest distance between the sensitive values of a group and of all.")
     diversity: str | None = Field(description="What l counts: distinct, entropy or recursive.")
     c: Number | None = Field(description="The constant of recursive diversity.")
     distance: str | None = Field(description="What t measures: equal, ordered or hierarchical.")
 
     @classmethod
     def of(cls, asked: ReleaseTerms) -> Self:
-        """What was asked for of a release; what it does not name is null."""
+        """Copy what was requested of a release; the rest is null."""
         return cls.model_validate({name: asked.get(name) for name in cls.model_fields})
 
 
 class MeasuredContent(ContentPart):
-    """What was counted anew on the release; exact where the published table shows it."""
+    """What was counted again on the release; exact if the published table shows it."""
 
     k: int = Field(description="People in the smallest group.")
-    sensitive: str | None = Field(description="The attribute that l and t speak of.")
+    sensitive: str | None = Field(description="The attribute that l and t refer to.")
     distinct_l: int | None = Field(description="The fewest different sensitive values in a group.")
-    l: Number | None = Field(description="Diversity of the kind that was asked for.")
-    t: float | None = Field(description="The largest distance of a group's sensitive values from everybody's.")
+    l: Number | None = Field(description="Diversity of the requested kind.")
+    t: float | None = Field(description="The largest distance between the sensitive values of a group and of all.")
     distance: str | None = Field(description="What t measures.")
-    kept: bool = Field(description="Whether what was asked for is there.")
+    kept: bool = Field(description="Whether the release has what was requested.")
     groups: int = Field(description="How many groups there are.")
     largest_group: Count = Field(
-        description="People in the largest group; rounded where no column shows whose a row is."
+        description="People in the largest group; rounded if the table does not show which rows are one person's."
     )
-    highest_risk: Share = Field(description="One over the people of the smallest group.")
+    highest_risk: Share = Field(description="1 divided by the number of people in the smallest group.")
     records: Few = Field(description="Records released.")
     left_out: Count = Field(description="Records left out.")
 
     @classmethod
     def of(cls, found: ReleaseEvidence) -> Self:
-        """What was counted; exact where anybody can count it in the published table."""
+        """Fill the counts; those that anybody can make in the published table stay exact."""
         release, measured, crowd = found.release, found.measured, found.crowds[QUASI]["release"]
         return cls.fill(
             measured,
@@ -93,65 +93,65 @@ class ReleaseAttributeContent(ContentPart):
 
     name: str = Field(description="The column.")
     role: str = Field(description="quasi-identifier, sensitive, label, identifier, person or other.")
-    published: Published = Field(description="What became of its values.")
+    published: Published = Field(description="What was done with its values.")
     ncp: AsFound = Field(description="Information loss (NCP): 0 is full detail, 1 is nothing.")
-    values_before: int = Field(description="Different values before, of those who were released.")
+    values_before: int = Field(description="Different values before, among the released records.")
     values_after: int = Field(description="Different values after.")
 
 
 class CrowdPair(ContentPart):
-    """The same counted on the release and on the full records."""
+    """The same counts for the release and the full records."""
 
     release: CrowdContent = Field(description="Counted on the release.")
     raw: CrowdContent = Field(description="Counted on the full records.")
 
     @classmethod
     def of(cls, found: Mapping[str, Crowd], is_public: bool = False) -> Self:
-        """Both crowds; that of the release is exact where the published table shows it (`is_public`)."""
+        """Round both crowds; the release's stays exact if the published table shows it (`is_public`)."""
         return cls(release=CrowdContent.of(found["release"], is_public), raw=CrowdContent.of(found["raw"]))
 
 
 class Crowds(ContentPart):
-    """Who stands alone and who is linked, by what an adversary knows."""
+    """How many are unique and how many can be linked, by what an adversary knows."""
 
-    quasi_identifiers: CrowdPair = Field(description="Against someone who knows the quasi-identifiers.")
-    all_columns: CrowdPair = Field(description="Against someone who knows every published column.")
+    quasi_identifiers: CrowdPair = Field(description="For someone who knows the quasi-identifiers.")
+    all_columns: CrowdPair = Field(description="For someone who knows every published column.")
 
 
 class GuessContent(ContentPart):
     """A guess of a value from a person's group."""
 
     right: Tens = Field(description="Share of records guessed right, in tens of people.")
-    interval: TensEnds = Field(description="Its 95% interval; groups are taken for independent.")
+    interval: TensEnds = Field(description="Its 95% interval, assuming that groups are independent.")
     certain: TensUp = Field(
-        description="Share of records in a group with one value only, rounded up to tens of people."
+        description="Share of records in a group with only one value, rounded up to tens of people."
     )
 
 
 class InferenceContent(ContentPart):
-    """An attribute that is guessed from a person's group."""
+    """An attribute guessed from a person's group."""
 
     attribute: str = Field(description="The attribute.")
-    values: int = Field(description="Among how many values.")
-    in_ranges: bool = Field(description="Whether a number is guessed by its range.")
+    values: int = Field(description="How many values there are to guess from.")
+    in_ranges: bool = Field(description="Whether the range of a number is guessed.")
     naive: Tens = Field(description="Share of records with the most frequent value of all.")
     release: GuessContent = Field(description="From the person's group in the release.")
     raw: GuessContent = Field(description="From the raw quasi-identifiers.")
 
 
 class ReleaseUtilityContent(TrialContent):
-    """A model that learned from the release beside one that learned from raw records."""
+    """A model trained on the release, compared with one trained on raw records."""
 
     errors: dict[str, ErrorContent] = Field(description="release, raw, majority → error.")
     auc: dict[str, float | None] = Field(description="release, raw → area under the ROC curve.")
-    auc_interval: Ends = Field(description="95% interval of the release's.")
+    auc_interval: Ends = Field(description="95% interval of the release's AUC.")
     skill_kept: float | None = Field(description="Share of the raw model's gain in log-loss over the majority guess.")
     skill_interval: list[float | None] = Field(description="Its 95% interval.")
     is_weak: bool = Field(description="Whether even raw records barely predict the label.")
 
     @classmethod
     def of(cls, found: Utility, people: int, held_out: bool) -> Self:
-        """The scores of models that were tested on so many people."""
+        """Round the scores of models that were tested on so many people."""
         auc, raw_interval = found.scores["auc"], found.scores["error"].raw_interval
         ends = _round_ends(auc.interval)
         large = {name: each for name, each in found.by_group.items() if each.persons >= FEW}
@@ -183,23 +183,23 @@ class ReleaseUtilityContent(TrialContent):
 
 
 def _round_ends(ends: Interval | None) -> list[float] | None:
-    """An interval to three digits; none where an end does not exist."""
+    """Round an interval to three digits; None if an end is missing."""
     known = both_ends(ends)
     return None if known is None else [round(end, 3) for end in known]
 
 
 class MemberContent(ContentPart):
-    """How well one model tells who it was trained on."""
+    """How well one model reveals whom it was trained on."""
 
     accuracy: Share = Field(description="Share of right answers; guessing gives one half.")
     interval: Ends = Field(description="Its 95% interval.")
-    auc: float | None = Field(description="Chance that a member scores above another record.")
+    auc: float | None = Field(description="Chance that a member scores above a non-member.")
     auc_interval: Ends = Field(description="Its 95% interval.")
     method: str = Field(description="The attack that was strongest on known records.")
 
     @classmethod
     def of(cls, found: MembershipResult) -> Self:
-        """The attack's figures, in tens of records."""
+        """Round the attack's figures to tens of records."""
         return cls(
             accuracy=tens(found.accuracy.value or 0.0, found.records),
             interval=outward(found.accuracy.interval, found.records),
@@ -214,13 +214,13 @@ class MembershipContent(ContentPart):
 
     records: Few = Field(description="Records attacked, half of them members.")
     shared: Share = Field(
-        description="Share of the others who seem to be members as well, rounded up: then the attack looks too weak."
+        description="Share of non-members who seem to be members, rounded up: above 0, the attack looks too weak."
     )
-    models: dict[str, MemberContent] = Field(description="release, raw → what the model tells.")
+    models: dict[str, MemberContent] = Field(description="release, raw → what the model reveals.")
 
     @classmethod
     def of(cls, found: Mapping[str, MembershipResult]) -> Self:
-        """The attack on each model; the attacked records are the same."""
+        """Describe the attack on each model; the attacked records are the same."""
         own = next(iter(found.values()))
         others = max(1, (own.records + own.known) // 2)  # half of all are members
         return cls(
@@ -231,28 +231,28 @@ class MembershipContent(ContentPart):
 
 
 class ReleaseContent(Head):
-    """The report of a k-anonymous release."""
+    """The report on a k-anonymous release."""
 
     modicum: Literal["release"] = Field(default="release", description="The kind of report.")
     method: str = Field(description="How groups were made.")
     form: Literal["values", "ranges"] = Field(description="Values of the original domain, or intervals and lists.")
     unit: Literal["records", "people"] = Field(description="What k counts.")
     label: str | None = Field(description="What is predicted.")
-    promise: Promise = Field(description="What was asked for.")
-    measured: MeasuredContent = Field(description="What was counted anew on the release.")
+    promise: Promise = Field(description="What was requested.")
+    measured: MeasuredContent = Field(description="What was counted again on the release.")
     information_loss: Share = Field(description="NCP over all quasi-identifiers.")
-    attributes: list[ReleaseAttributeContent] = Field(description="Column by column.")
-    crowds: Crowds = Field(description="Who stands alone and who is linked.")
-    inference: list[InferenceContent] = Field(description="What a person's group tells of each sensitive attribute.")
-    utility: ReleaseUtilityContent | None = Field(description="What a model loses; null where not measured.")
+    attributes: list[ReleaseAttributeContent] = Field(description="The columns.")
+    crowds: Crowds = Field(description="How many are unique and how many can be linked.")
+    inference: list[InferenceContent] = Field(description="What a person's group reveals of each sensitive attribute.")
+    utility: ReleaseUtilityContent | None = Field(description="What a model loses; null if not measured.")
     membership: MembershipContent | None = Field(
-        description="What models tell of who they were trained on; null where not measured."
+        description="What models reveal about whom they were trained on; null if not measured."
     )
     skipped: dict[str, str] = Field(description="What was not measured → why.")
 
     @classmethod
     def of(cls, found: ReleaseEvidence, heading: Heading) -> Self:
-        """Everything that the report shows, and nothing that tells of a few people."""
+        """Fill the report; nothing in it reveals a few people."""
         check_size(found.people, "records" if found.persons is None else "people in the records")
         release = found.release
         why = None if found.utility is None else explain_too_few(found.tested)
@@ -279,21 +279,21 @@ class ReleaseContent(Head):
         return content.with_sentences(decision(content), warnings(content), limits(content))
 
 
-# The sentences of a k-anonymous release's report.
+# Sentences.
 
 
 def decision(content: ReleaseContent) -> str:
-    """The decision in one paragraph."""
+    """Write the decision in one paragraph."""
     own, crowds, utility = content.measured, content.crowds.quasi_identifiers, content.utility
     quasi = [each for each in content.attributes if each.role == "quasi-identifier"]
     text = (
-        f"This release publishes {count_of(own.records, 'record')} in which the smallest group that shares all "
+        f"This release publishes {count_of(own.records, 'record')}. The smallest group that shares all "
         f"{count_of(len(quasi), 'quasi-identifier')} has {count_of(own.k, 'person', 'people')} "
-        f"({number(content.promise.k)} were asked for)"
+        f"({number(content.promise.k)} were requested)"
     )
-    text += f", after leaving out {number(own.left_out)}" if own.left_out else ", with nobody left out"
+    text += f", after leaving out {count_of(own.left_out, 'record')}" if own.left_out else ", with no record left out"
     text += (
-        f". By these attributes {percent(crowds.release.alone)} of the records stand alone "
+        f". By these attributes, {percent(crowds.release.alone)} of the records are unique "
         f"({percent(crowds.raw.alone)} before); {percent(content.information_loss)} of their detail is lost."
     )
     if utility is not None:
@@ -307,27 +307,27 @@ def decision(content: ReleaseContent) -> str:
 
 
 def warnings(content: ReleaseContent) -> list[str]:
-    """What must be known before the numbers are believed."""
+    """Write what a reader must know before relying on the numbers."""
     alone = content.crowds.all_columns.release.alone
     sure = [each for each in content.inference if each.release.certain]
     likely = [e for e in content.inference if not e.release.certain and e.release.right > e.naive + 0.05]
     found = [
-        (not content.measured.kept, "The release does NOT have what was asked for: see the promise below."),
+        (not content.measured.kept, "The release does NOT keep its promise: see below."),
         (
             alone > 0,
             f"{percent(alone)} of the released records are unique when every published column is known, "
-            "because columns that are no quasi-identifiers are published as they are. k protects only against "
+            "because columns that are not quasi-identifiers are published unchanged. k protects only against "
             "someone who knows the quasi-identifiers and nothing else.",
         ),
         (
             bool(sure),
-            "Some groups have one value only of "
+            "Some groups have only one value of "
             + ", ".join(f"{quote_name(e.attribute)} ({percent(e.release.certain)} of the records)" for e in sure)
-            + ": for everyone in such a group it is known for certain, whatever k is.",
+            + ": for everyone in such a group, it is known for certain, whatever k is.",
         ),
         (
             bool(likely),
-            "A person's group tells more than the most frequent value of all does: "
+            "A person's group reveals more than the most frequent value overall: "
             + ", ".join(
                 f"{quote_name(e.attribute)} is guessed right for {percent(e.release.right)} of the records "
                 f"({percent(e.naive)} without the group)"
@@ -337,8 +337,8 @@ def warnings(content: ReleaseContent) -> list[str]:
         ),
         (
             content.membership is not None and content.membership.shared > 0,
-            "Some of the test records seem to be of people who are in the release: prediction looks better, and the "
-            "membership attack weaker, than they are.",
+            "Some of the test records seem to be of people who are in the release. This makes prediction look too "
+            "good, and the membership attack too weak.",
         ),
     ]
     if content.utility is not None:
@@ -349,26 +349,25 @@ def warnings(content: ReleaseContent) -> list[str]:
 
 
 def limits(content: ReleaseContent) -> list[str]:
-    """What the method does and does not say."""
+    """Write what the report does not say."""
     found = [
-        "k-anonymity bounds how well a person is recognised by the quasi-identifiers that were named, and nothing "
-        "else. Which attributes others may know is a judgement that people made; every other column is published as "
-        "it is.",
-        "It says nothing about what a group has in common: where all people of a group share a sensitive value, it is "
-        "known of each of them, however large k is. What l and t add holds for the one attribute they were asked for.",
+        "k-anonymity only limits how well a person can be recognised by the named quasi-identifiers. Somebody had to "
+        "judge which attributes others may know; every other column is published unchanged.",
+        "It says nothing about what a group has in common: if all people of a group share a sensitive value, it is "
+        "known for each of them, however large k is. l and t protect only the one attribute they were requested for.",
         "It is not differential privacy: someone who knows more about a person, or has other releases of the same "
         "people, can learn more than is shown here.",
-        "Who stands alone or is linked is counted for an adversary who knows that a person is in the table. One who "
-        "does not know this does worse.",
-        "The guess from a group is the best for someone who sees the group alone. Other published columns may tell "
-        "more, and were not tried.",
-        "k, l, t and the number of groups are told exactly, since they are the promise and whoever has the published "
-        "table can count groups. What was counted on full records is rounded to tens of people.",
+        "Uniqueness and linking are measured for an adversary who knows that a person is in the table. An adversary "
+        "who does not know this does worse.",
+        "The guess from a group is the best for someone who sees only the group. Other published columns may reveal "
+        "more; they were not tried.",
+        "k, l, t and the number of groups are exact: they are the promise, and anyone with the published table can "
+        "count groups. Counts on full records are rounded to tens of people.",
     ]
     if content.utility is not None and content.utility.held_out:
         found.append(
-            "Prediction and membership were measured with a second release, made by the same settings from 70% of "
-            "the records, and tested on the other 30%: the published release has all records, so nobody is left to "
-            "test it on. A model that learns from all of them may do slightly better."
+            "Prediction and membership were measured with a second release, made with the same settings from 70% of "
+            "the records, and tested on the other 30%: the published release has all records, so none are left for "
+            "testing. A model that learns from all of them may do slightly better."
         )
     return found

@@ -1,4 +1,4 @@
-"""The report of a k-anonymous release as a document."""
+"""The report on a k-anonymous release as a document."""
 
 from collections.abc import Callable
 
@@ -40,10 +40,10 @@ from modicum.reporting.release_parts import (
     list_sizes,
 )
 
-# The three threats of opinion 05/2014 for a k-anonymous release: singling out, linkability, inference.
+# The three threats of opinion 05/2014: singling out, linkability, inference.
 
 _THREAT_NAMES = {"release": "the release", "raw": "raw records"}
-_ATTACKS = {"forest": "a random forest on its answers", "loss": "small errors mean training data"}
+_ATTACKS = {"forest": "a random forest on its answers", "loss": "taking small errors for training data"}
 
 
 def _name_crowds(crowds: Crowds) -> dict[str, CrowdPair]:
@@ -58,19 +58,19 @@ def _compare_crowds(title: str, crowds: Crowds, show: Callable[[CrowdContent], T
 
 
 def _describe_singling_out(content: ReleaseContent) -> list[Block]:
-    """Who stands alone."""
+    """Show how many records are unique."""
     own, first, last = content.measured, content.crowds.quasi_identifiers, content.crowds.all_columns
     sizes = first.release.sizes
     return [
         Text(
-            "A person who shares what is known of them with nobody else in the table can be picked out. The table "
-            "says how many records stand alone, for an adversary who knows the quasi-identifiers, and for one who "
-            f"knows every published column. Raw records are all records before the release. {LEVEL}"
+            "A person can be picked out if nobody else in the table shares what is known about them. The table shows "
+            "how many records are unique, for an adversary who knows the quasi-identifiers and for one who knows every "
+            f"published column. Raw records are all records before the release. {LEVEL}"
         ),
-        _compare_crowds("alone", content.crowds, lambda each: figure(each.alone, each.alone_interval)),
+        _compare_crowds("unique", content.crowds, lambda each: figure(each.alone, each.alone_interval)),
         Text(
-            "Someone who knows nothing but the quasi-identifiers picks the right record of a person with a chance of "
-            f"at most {percent(own.highest_risk)}, one in {number(own.k)}."
+            "Someone who knows only the quasi-identifiers picks the right record of a person with a chance of at most "
+            f"{percent(own.highest_risk)}, one in {number(own.k)}."
         ),
         _list_combinations(content.crowds),
         Picture(
@@ -78,14 +78,14 @@ def _describe_singling_out(content: ReleaseContent) -> list[Block]:
             [Sign("release", AMBER), Sign("raw records", GREY)],
         ),
         list_sizes({"release": first.release, "raw": first.raw}),
-        Text("The same by every published column:", "soft"),
+        Text("The same for every published column:", "soft"),
         list_sizes({"release": last.release, "raw": last.raw}),
         *describe_expected_uniques(first.raw, "the raw quasi-identifiers"),
     ]
 
 
 def _list_combinations(crowds: Crowds) -> Table:
-    """How many different combinations there are, and how many people share the rarest."""
+    """List how many different combinations there are, and how many people share the rarest."""
     rows = [
         [f"{name}, {table}", number(own.records), number(own.groups), number(own.smallest)]
         for name, each in _name_crowds(crowds).items()
@@ -95,24 +95,24 @@ def _list_combinations(crowds: Crowds) -> Table:
 
 
 def _describe_linking(content: ReleaseContent) -> list[Block]:
-    """Who is linked."""
+    """Show how many people can be linked."""
     return [
         Text(
-            "Someone who has another table with names looks for each person here. Of the records that fit, one is "
-            "picked at random. The table says what share of records is expected to be linked rightly, if the group of "
-            f"a person is found every time, which is the most that can be. {BELOW}"
+            "Someone who has another table with names looks for each person here, and picks one of the matching "
+            "records at random. The table shows the share of records that is expected to be linked correctly if the "
+            f"person's group is always found; more is not possible. {BELOW}"
         ),
-        _compare_crowds("rightly linked", content.crowds, lambda each: figure(each.linked, each.linked_interval)),
+        _compare_crowds("correctly linked", content.crowds, lambda each: figure(each.linked, each.linked_interval)),
     ]
 
 
 def _describe_inference(content: ReleaseContent) -> list[Block]:
-    """What a group gives away, and what a model tells of who it was trained on."""
+    """Show what a group reveals, and what a model reveals about whom it was trained on."""
     return [
         Text(
-            "People of a group are alike, but the group may still tell something of all of them: where most have the "
-            "same value, it is the best guess of everybody in it. Where all have it, it is certain. k-anonymity does "
-            "nothing against this. All three lines speak of the same people: those who were released."
+            "The people of a group are alike, but the group may still reveal something about all of them. If most have "
+            "the same value, it is the best guess for everybody in the group; if all have it, it is certain. "
+            "k-anonymity does not prevent this. All three rows are about the same, released people."
         ),
         *(block for each in content.inference for block in _describe_guesses(each)),
         *([Text(content.skipped["inference"])] if "inference" in content.skipped else []),
@@ -132,10 +132,10 @@ def _describe_guesses(found: InferenceContent) -> list[Block]:
         Text(f"{name}, one of {among}: share of records guessed right. {BELOW}"),
         Picture(
             bars_chart(bars, "Guessed right", [naive]),
-            [Sign("guessed right", AMBER), Sign("without looking at the group", DARK, "mark")],
+            [Sign("guessed right", AMBER), Sign("without the group", DARK, "mark")],
         ),
         Table(
-            name_columns(f"{name} guessed", "right", "in groups with one value"),
+            name_columns(f"{name} guessed", "right", "in groups with only one value"),
             [
                 [
                     "from the person's group in the release",
@@ -143,7 +143,7 @@ def _describe_guesses(found: InferenceContent) -> list[Block]:
                     percent(release.certain),
                 ],
                 ["from the raw quasi-identifiers", figure(raw.right, raw.interval), percent(raw.certain)],
-                ["as the most frequent value of all", percent(naive), NONE],
+                ["as the most frequent value overall", percent(naive), NONE],
             ],
         ),
     ]
@@ -152,7 +152,7 @@ def _describe_guesses(found: InferenceContent) -> list[Block]:
 def _describe_membership(content: ReleaseContent) -> list[Block]:
     found = content.membership
     if found is None:
-        return [Text(f"Who was in the training data of a model: not measured. {content.skipped['membership']}")]
+        return [Text(f"Membership in a model's training data was not measured. {content.skipped['membership']}")]
     rows: list[list[TableCell | str]] = [
         [
             f"a model trained on {_THREAT_NAMES[name]}",
@@ -164,26 +164,25 @@ def _describe_membership(content: ReleaseContent) -> list[Block]:
     ]
     return [
         Text(
-            "Was somebody in the training data? An adversary asks the model about a person's full record and has "
-            f"learned from known ones how the model answers on those it has seen. Of {number(found.records)} "
-            "records, half of them in the training data, guessing is right for 50.0% (AUC 0.500). "
-            f"Of those who should not be in them, {percent(found.shared)} seem to be the same people as in them "
-            "(more records are equal than chance explains). "
-            f"{BELOW}"
+            "Was somebody in the training data? An adversary queries the model with a person's full record, and has "
+            "learned from known records how the model answers for those in its training data. There are "
+            f"{number(found.records)} records, half of them from the training data: guessing is right for 50.0% "
+            f"(AUC 0.500). Of the records that should not be in the training data, {percent(found.shared)} seem to be "
+            f"of people who are in it (more records are equal than chance explains). {BELOW}"
         ),
-        Table([*name_columns("asked is", "right", "AUC"), Column("strongest attack", is_number=False)], rows),
+        Table([*name_columns("queried model", "right", "AUC"), Column("strongest attack", is_number=False)], rows),
     ]
 
 
-# The page
+# The document
 
 _NAMES = {"release": "the release", "raw": "raw records", "majority": "always the majority"}
 _KINDS = {
     "distinct": "Distinct diversity is the fewest different values that a group has.",
-    "entropy": "Entropy diversity is the number of equally frequent values that would leave as much doubt as the "
-    "values of the most one-sided group.",
-    "recursive": "Recursive diversity is the largest l for which a group's most frequent value is less than c times as "
-    "frequent as all its values from the l-th on together.",
+    "entropy": "Entropy diversity is the number of equally frequent values that would leave as much uncertainty as "
+    "the values of the least diverse group.",
+    "recursive": "Recursive diversity is the largest l for which, in every group, the most frequent value is less than "
+    "c times as frequent as all values from the l-th most frequent on together.",
 }
 _METHODS = {
     "AccuracyGuided": "a tree that follows what a model predicts (accuracy-guided)",
@@ -200,13 +199,13 @@ _TAGS: dict[Published, Tag] = {
 
 
 def document(content: ReleaseContent) -> Document:
-    """What page and Markdown are made of."""
+    """Build the document from a report's data."""
     sections = [
         Section("What is published, attribute by attribute", _describe_attributes(content)),
         Section("The promise, and what was counted", _describe_promise(content)),
         Section("Singling out: can a person be picked out of the table?", _describe_singling_out(content)),
         Section("Linkability: can a record be linked to a person?", _describe_linking(content)),
-        Section("Inference: can something be learned of a person?", _describe_inference(content)),
+        Section("Inference: can something be learned about a person?", _describe_inference(content)),
         Section("Prediction: what does a model lose?", _describe_prediction(content)),
         *closing(content),
     ]
@@ -218,9 +217,9 @@ def _list_cards(content: ReleaseContent) -> Cards:
     crowds, k = content.crowds.quasi_identifiers, content.promise.k
     release, raw = crowds.release, crowds.raw
     cards = [
-        Card("smallest group", number(content.measured.k), f"people; {number(k)} were asked for"),
-        Card("alone", percent(release.alone), f"of records; {percent(raw.alone)} before"),
-        Card("rightly linked", percent(release.linked), f"expected; {percent(raw.linked)} before"),
+        Card("smallest group", number(content.measured.k), f"people; {number(k)} were requested"),
+        Card("unique", percent(release.alone), f"of records; {percent(raw.alone)} before"),
+        Card("correctly linked", percent(release.linked), f"expected; {percent(raw.linked)} before"),
         Card("detail lost", percent(content.information_loss), "0% is full detail, 100% is nothing"),
     ]
     if content.utility is not None:
@@ -241,18 +240,18 @@ def _describe_attributes(content: ReleaseContent) -> list[Block]:
     quasi = [each for each in content.attributes if each.role == "quasi-identifier"]
     shown = sorted(quasi, key=lambda each: -each.ncp)
     form = (
-        "Each group's values are replaced by one value that stands for the group."
+        "Each group's values are replaced by one value that represents the group."
         if content.form == "values"
         else "Each group's values are replaced by an interval or a list of values."
     )
     return [
         Text(
-            "A quasi-identifier is something that others may know of a person. Records of a group are made alike in "
-            f"these. {form} Groups were made by {_METHODS.get(content.method, content.method)}."
+            "A quasi-identifier is something that others may know about a person. Records of a group get the same "
+            f"quasi-identifiers. {form} Groups were made by {_METHODS.get(content.method, content.method)}."
         ),
         Text(
-            "Detail lost (NCP) is how wide a group is compared to all values: 0% means every value as it was, 100% "
-            "that nothing is said. Values: how many different ones there are, before → after, among those released.",
+            "Detail lost (NCP) is how wide a group is compared with all values: at 0% every value is unchanged, at "
+            "100% nothing is known. Values: how many different values the released records have, before → after.",
             "soft",
         ),
         Picture(bars_chart([(each.name, each.ncp, None) for each in shown], "Detail lost per quasi-identifier")),
@@ -277,7 +276,7 @@ def _describe_promise(content: ReleaseContent) -> list[Block]:
     rows: list[list[TableCell | str]] = [["people in the smallest group (k)", number(asked.k), number(own.k)]]
     if own.sensitive is not None:
         kind = asked.diversity or "distinct"
-        distance = f"distance of a group's {own.sensitive} from everybody's (t), {own.distance}"
+        distance = f"distance between the {own.sensitive} of a group and of everyone (t), {own.distance}"
         rows += [
             [f"different values of {own.sensitive} in a group, fewest", NONE, number(own.distinct_l)],
             [f"{kind} l-diversity of {own.sensitive}", _format(asked.l), _format(own.l)],
@@ -288,22 +287,22 @@ def _describe_promise(content: ReleaseContent) -> list[Block]:
         ["people in the largest group", NONE, number(own.largest_group)],
         ["records released", NONE, number(own.records)],
         ["records left out", NONE, number(own.left_out)],
-        ["all that was asked for", NONE, kept],
+        ["promise", NONE, kept],
     ]
     return [
-        Text("What came out was counted anew on the published records, by code that takes no part in making groups."),
-        Table(name_columns("", "asked for", "counted"), rows),
+        Text("The results were counted again on the published records, by code that is not used to make groups."),
+        Table(name_columns("", "requested", "counted"), rows),
         *([] if own.sensitive is None else [Text(_explain_measures(asked), "soft")]),
     ]
 
 
 def _explain_measures(asked: Promise) -> str:
-    """What l and t mean, in words."""
+    """Explain l and t."""
     kind = asked.diversity or "distinct"
-    constant = "" if asked.c is None else f" The constant c is {asked.c:g}: more is less strict."
+    constant = "" if asked.c is None else f" The constant c is {asked.c:g}: a larger one is less strict."
     return (
-        f"{_KINDS[kind]}{constant} The distance t is 0 where a group has the same mix of values as everybody, and 1 "
-        "where it has nothing in common with it."
+        f"{_KINDS[kind]}{constant} The distance t is 0 if a group has the same mix of values as everyone, and 1 if "
+        "the two have nothing in common."
     )
 
 

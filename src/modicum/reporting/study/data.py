@@ -1,6 +1,6 @@
-"""The data of a study's report: its fields, and how the study fills them.
+"""The data of a report on a study: its fields, and how the study fills them.
 
-Points are those of the test records, which chose nothing. Shares are in tens of people
+Points are measured on the test records, which had no part in any choice. Shares are in tens of people
 (`modicum.reporting.disclosure`); a mean over attributes is the mean of their rounded shares.
 """
 
@@ -40,25 +40,25 @@ ErrorPair = Annotated[list[Share], Field(min_length=2, max_length=2)]
 FrontsOf = Literal["each", "all"]
 
 MOST_LINES = 12  # attributes in one chart
-MOST_ASKED, MOST_LETTERS = 12, 90  # of a generalization in a few words
+MOST_ASKED, MOST_LETTERS = 12, 90  # of a generalization in short
 
 
 class VolumeContent(ContentPart):
-    """A hypervolume: which share of the area between raw data and nothing collected a front reaches."""
+    """A hypervolume: the share of the area between raw data and nothing collected that a front reaches."""
 
-    mean: float | None = Field(description="The mean over seeds; null where there is none.")
+    mean: float | None = Field(description="The mean over seeds; null if there is none.")
     interval: Ends = Field(description="The 95% interval of the mean over seeds; null with one seed.")
-    seeds: int = Field(description="Over how many seeds.")
+    seeds: int = Field(description="The number of seeds.")
 
 
 class JudgedVolume(VolumeContent):
-    """The same, also as judged."""
+    """A hypervolume, also with judged errors."""
 
-    judged: float | None = Field(description="With the first seed as judged; null where not each front was judged.")
+    judged: float | None = Field(description="With the first seed, as judged; null if not every front was judged.")
 
     @classmethod
     def of(cls, volume: Volume) -> Self:
-        """The same with four digits."""
+        """Round the hypervolume to four digits."""
         return cls(
             mean=decimals_of(volume.mean),
             interval=_round_ends(volume.interval),
@@ -68,13 +68,13 @@ class JudgedVolume(VolumeContent):
 
 
 class SizedVolume(VolumeContent):
-    """The same from a part of the training records."""
+    """A hypervolume from a part of the training records."""
 
-    train_size: float = Field(description="Share of the training records from which the minimizer learned.")
+    train_size: float = Field(description="Share of the training records that the minimizer learned from.")
 
     @classmethod
     def of(cls, volume: Volume, train_size: float) -> Self:
-        """The same with four digits."""
+        """Round the hypervolume to four digits."""
         return cls(
             mean=decimals_of(volume.mean),
             interval=_round_ends(volume.interval),
@@ -88,9 +88,9 @@ def _round_ends(interval: Interval | None) -> list[float] | None:
 
 
 class ErrorReached(ContentPart):
-    """What is reached at a given loss."""
+    """The adversary's error that is reached at a given loss."""
 
-    above_raw: float = Field(description="How much the classifier's error may lie above that on raw data.")
+    above_raw: float = Field(description="How much the classifier's error may exceed that on raw data.")
     adversary_error: Share | None = Field(description="The adversary's highest error there, by counts; null if none.")
 
 
@@ -100,14 +100,14 @@ class MinimizerContent(ContentPart):
     name: str = Field(description="Its name.")
     candidates: int = Field(description="How many candidates it made with the first seed.")
     candidates_of_all_seeds: int = Field(description="How many with all seeds and training sizes.")
-    judged: int = Field(description="How many of these were judged.")
-    hypervolume: JudgedVolume = Field(description="What its fronts reach.")
-    reached: list[ErrorReached] = Field(description="The adversary's error where the classifier loses at most so much.")
-    seconds: float = Field(description="What all its candidates and their judges took.")
+    judged: int = Field(description="How many candidates were judged.")
+    hypervolume: JudgedVolume = Field(description="The hypervolume of its fronts.")
+    reached: list[ErrorReached] = Field(description="The adversary's error if the classifier loses at most that much.")
+    seconds: float = Field(description="Seconds spent on all its candidates and their judges.")
     line: list[ErrorPair] = Field(
         description="What its front reaches: classifier's and adversary's error, left to right."
     )
-    sizes: list[SizedVolume] = Field(description="Its hypervolume for each training size, where there are several.")
+    sizes: list[SizedVolume] = Field(description="Its hypervolume for each training size, if there are several.")
 
     @classmethod
     def of(
@@ -118,13 +118,13 @@ class MinimizerContent(ContentPart):
         reached: Mapping[float, float | None],
         n: int,
     ) -> Self:
-        """One minimizer of a study.
+        """Describe one minimizer of a study.
 
         Parameters
         ----------
         volumes : training size → its hypervolume
         reached : loss of the classifier → the adversary's error
-        n : how many people the test records are of
+        n : the number of people in the test records
         """
         first, all_seeds = study.of(name), [c for c in study.candidates if c.minimizer == name]
         shown = {c.point("test", judged=False)[1]: _point(c, n, False)[1] for c in first}
@@ -149,12 +149,12 @@ class MinimizerContent(ContentPart):
 class CandidateRow(EndContent):
     """A candidate."""
 
-    name: str = Field(description="Minimizer and parameters in a few words.")
+    name: str = Field(description="Minimizer and parameters in short.")
     minimizer: str = Field(description="The minimizer that made it.")
-    error: Share = Field(description="The classifier's error, by the strongest judge there was.")
-    adversary_error: Share = Field(description="The adversary's mean error, by the strongest judge there was.")
+    error: Share = Field(description="The classifier's error, by the strongest judge used.")
+    adversary_error: Share = Field(description="The adversary's mean error, by the strongest judge used.")
     needed: int = Field(description="How many attributes it asks for.")
-    buckets: int = Field(description="In how many buckets in all.")
+    buckets: int = Field(description="How many buckets it has in total.")
     smallest_group: Few = Field(description="How many people share its rarest combination of answers, in tens.")
 
 
@@ -164,9 +164,9 @@ class CandidateContent(CandidateRow):
     judged: bool = Field(description="Whether it was judged by boosted trees and the full adversary.")
     by_counts: ErrorPair = Field(description="Classifier's and adversary's error by counts.")
     on_own_front: bool = Field(description="Whether no judged candidate of its minimizer beats it in both errors.")
-    on_front: bool = Field(description="Whether no judged candidate at all does.")
-    chosen: bool = Field(description="Whether it is the chosen one.")
-    asks: list[str] = Field(description="What it asks, an attribute a line, shortened.")
+    on_front: bool = Field(description="Whether no judged candidate of any minimizer beats it in both errors.")
+    chosen: bool = Field(description="Whether it was chosen.")
+    asks: list[str] = Field(description="What it asks, one attribute a line, shortened.")
 
 
 class JudgedRow(CandidateRow):
@@ -174,19 +174,19 @@ class JudgedRow(CandidateRow):
 
     error_interval: Ends = Field(description="The 95% interval of the classifier's error.")
     adversary_interval: Ends = Field(description="The 95% interval of the adversary's error.")
-    skill_kept: float | None = Field(description="Share of the raw model's gain over the majority that is kept.")
+    skill_kept: float | None = Field(description="Share of the raw model's gain over the majority guess that is kept.")
 
 
 class FrontRow(JudgedRow):
     """A candidate of the front."""
 
-    certified_error: Share = Field(description="No adversary's mean error is lower; from validation records.")
+    certified_error: Share = Field(description="No adversary has a lower mean error; from validation records.")
     risks: dict[str, Share] = Field(description="Personal attribute → the adversary's error about it.")
-    chosen: bool = Field(description="Whether it is the chosen one.")
+    chosen: bool = Field(description="Whether it was chosen.")
 
     @classmethod
     def of(cls, c: Candidate, study: Study, choice: Choice | None, n: int) -> Self:
-        """A judged candidate, in tens of n people."""
+        """Describe a judged candidate, in tens of n people."""
         return cls(
             **vars(_judged_row(c, study, n)),
             certified_error=1 - tens_up(1 - c.certified_error, study.limits[study.seed].people["validation"]),
@@ -215,14 +215,14 @@ class Series(ContentPart):
 
 
 class Sizes(ContentPart):
-    """What one minimizer reaches from parts of the training records."""
+    """The fronts of one minimizer from parts of the training records."""
 
     minimizer: str = Field(description="The minimizer.")
     series: list[Series] = Field(description="One front for each training size.")
 
     @classmethod
     def of(cls, study: Study, choice: Choice | None, n: int) -> Self:
-        """The fronts by counts of the chosen candidate's minimizer, else of the first [Staab24 Figure 8]."""
+        """Take the fronts by counts of the chosen candidate's minimizer, else of the first [Staab24 Figure 8]."""
         minimizer = study.minimizers[0] if choice is None else choice.candidate.minimizer
         fronts = {size: study.pareto_by_counts(minimizer, train_size=size) for size in study.train_sizes}
         return cls(
@@ -238,14 +238,14 @@ class PeriodContent(ContentPart):
     """The front on some records."""
 
     name: str = Field(description="Which records.")
-    raw_error: Share = Field(description="The classifier's error on raw data there.")
-    majority_error: Share = Field(description="The error of always guessing the majority there.")
-    naive: Share = Field(description="The mean error of someone who sees no record there.")
+    raw_error: Share = Field(description="The classifier's error on raw data, on these records.")
+    majority_error: Share = Field(description="The error of always guessing the majority, on these records.")
+    naive: Share = Field(description="The mean error of someone who sees no record, on these records.")
     points: list[ErrorPair] = Field(description="Classifier's and adversary's error of the front's candidates.")
 
     @classmethod
     def of(cls, name: str, later: Later) -> Self:
-        """The front on other records, in tens of their people."""
+        """Describe the front on other records, in tens of their people."""
         n = later.people
         return cls(
             name=name,
@@ -257,13 +257,13 @@ class PeriodContent(ContentPart):
 
 
 class ChosenAttribute(AttributeOutcome):
-    """What the chosen candidate does with an attribute."""
+    """How the chosen candidate collects an attribute."""
 
-    buckets: list[str] = Field(description="The buckets in words; none where the plain number is asked.")
+    buckets: list[str] = Field(description="The buckets in words; empty if the plain number is asked.")
 
     @classmethod
     def of(cls, line: AttributeLine, choice: Choice, bounds: Mapping[str, float], n: int) -> Self:
-        """One attribute; `bounds` are the certified accuracies of the personal ones."""
+        """Describe one attribute; `bounds` are the certified accuracies of the personal ones."""
         c, settings = choice.candidate, choice.study.settings
         judged, naive = _judged(c), choice.study.limits[c.seed].naive.get(line.name)
         risk = judged.test.risk.get(line.name)
@@ -285,16 +285,16 @@ class ChosenAttribute(AttributeOutcome):
 class ChosenCertificate(CertifiedPart):
     """What no adversary who sees only the collected record can exceed, on average."""
 
-    sentences: list[str] = Field(description="The claim in words, to be quoted.")
+    sentences: list[str] = Field(description="The certificate in sentences to quote.")
 
     @classmethod
     def of(cls, exact: Certificate) -> Self:
-        """The bounds rounded up, so that they still hold, and what they say in words."""
+        """Round the bounds up, so that they still hold, and write the sentences."""
         found = round_certificate(exact)
         speaking = [name for name in found.bounds if name not in found.vacuous]
         worst = max(speaking, key=lambda name: found.bounds[name] - found.naive[name], default=None)
         mean = (
-            f"With {confidence_text(found.confidence)} confidence, any adversary that sees only the generalized record "
+            f"With {confidence_text(found.confidence)} confidence, any adversary who sees only the generalized record "
             f"is wrong about at least {at_least(lowest_error(found))} of the personal values of {found.unit} like "
             "those in the test records, on average."
         )
@@ -307,14 +307,14 @@ class ChosenContent(JudgedRow):
 
     why: str = Field(description="Why it was chosen.")
     of_attributes: int = Field(description="How many attributes there are.")
-    in_full_detail: int = Field(description="How many are asked in full detail.")
-    groups: Few = Field(description="How many combinations of answers there are; in tens where some are rare.")
-    certificate: ChosenCertificate = Field(description="What is certified on the test records.")
-    attributes: list[ChosenAttribute] = Field(description="Attribute by attribute.")
+    in_full_detail: int = Field(description="How many are asked for in full detail.")
+    groups: Few = Field(description="How many combinations of answers there are; in tens if some are rare.")
+    certificate: ChosenCertificate = Field(description="The certificate on the test records.")
+    attributes: list[ChosenAttribute] = Field(description="The attributes.")
 
     @classmethod
     def of(cls, choice: Choice, n: int) -> Self:
-        """What was chosen, in tens of n people."""
+        """Describe what was chosen, in tens of n people."""
         c, g = choice.candidate, choice.generalization
         certificate = ChosenCertificate.of(choice.certificate)
         return cls(
@@ -329,48 +329,48 @@ class ChosenContent(JudgedRow):
 
 
 class StudyContent(Head):
-    """The report of a study."""
+    """The report on a study."""
 
     modicum: Literal["study"] = Field(default="study", description="The kind of report.")
     modicum_version: str = Field(default=__version__, description="The version of modicum that made the report.")
     label: str = Field(description="What is predicted.")
     records: int = Field(description="How many records there are.")
-    test_people: int = Field(description="Of how many people the test records of the first split are.")
+    test_people: int = Field(description="How many people the test records of the first split are of.")
     unit: str = Field(description="What shares are of: people, or records where one person has several.")
-    confidence: Share = Field(description="The confidence of what is certified.")
-    fronts_of: FrontsOf = Field(description="Whether each minimizer's front was judged, or that of all.")
+    confidence: Share = Field(description="The confidence of the certificates.")
+    fronts_of: FrontsOf = Field(description="Whether each minimizer's front was judged, or the common front of all.")
     seeds: list[int] = Field(description="The seeds: one random split of the records each.")
-    train_sizes: list[float] = Field(description="Shares of the training records from which minimizers learned.")
-    candidates: int = Field(description="How many candidates were made in all.")
+    train_sizes: list[float] = Field(description="Shares of the training records that minimizers learned from.")
+    candidates: int = Field(description="How many candidates were made in total.")
     candidates_of_first_seed: int = Field(description="How many of them with the first seed and all records.")
     judged: int = Field(description="How many were judged.")
     weights: dict[str, Share] = Field(description="Personal attribute → its share in every mean.")
-    raw_data: EndContent = Field(description="The end where everything is collected in full detail.")
-    nothing_collected: EndContent = Field(description="The end where nothing is collected.")
+    raw_data: EndContent = Field(description="The limit where everything is collected in full detail.")
+    nothing_collected: EndContent = Field(description="The limit where nothing is collected.")
     minimizers: list[MinimizerContent] = Field(description="The minimizers that were compared.")
     points: list[CandidateContent] = Field(description="Every candidate of the first split.")
-    front: list[FrontRow] = Field(description="The judged candidates that no other one beats in both errors.")
+    front: list[FrontRow] = Field(description="The judged candidates that no other beats in both errors.")
     front_line: list[ErrorPair] = Field(description="What the front reaches, left to right.")
     personal: list[PersonalAttribute] = Field(description="The personal attributes along the front.")
-    sizes: Sizes | None = Field(description="Fronts from parts of the training records; null with one size.")
-    later: list[PeriodContent] | None = Field(description="The front on later records; null where there are none.")
-    chosen: ChosenContent | None = Field(description="The chosen candidate; null where none was judged.")
+    sizes: Sizes | None = Field(description="Fronts from parts of the training records; null for one size.")
+    later: list[PeriodContent] | None = Field(description="The front on later records; null if there are none.")
+    chosen: ChosenContent | None = Field(description="The chosen candidate; null if none was judged.")
     skipped: list[str] = Field(description="What was skipped, and why.")
     is_whole: bool = Field(description="Whether the study ran to its end.")
     is_weak: bool = Field(description="Whether even raw data barely predicts the label.")
     evidence: GeneralizationContent | None = Field(
-        description="The report on the chosen candidate; null where not gathered."
+        description="The report on the chosen candidate; null if not gathered."
     )
-    without_evidence: str | None = Field(description="Why there is no such report; null where there is one.")
-    comparison: str | None = Field(description="Which minimizer reaches most, where chance does not explain it.")
+    without_evidence: str | None = Field(description="Why there is no such report; null if there is one.")
+    comparison: str | None = Field(description="Which minimizer reaches most, if chance does not explain it.")
     decision: str = Field(default="", description="What was compared and what was chosen, in one paragraph.")
     limits: list[str] = Field(
-        default=[], description="What the method does and does not say, besides what the evidence says."
+        default=[], description="What the comparison does and does not say; the evidence has its own limits."
     )
 
     @classmethod
     def of(cls, found: StudyEvidence, heading: Heading) -> Self:
-        """Everything that the report of a study shows."""
+        """Fill the report."""
         study, choice, ends = found.study, found.choice, found.study.limits[found.study.seed]
         n, front = ends.people["test"], study.pareto()
         check_size(n, "people in the test records")
@@ -416,7 +416,7 @@ class StudyContent(Head):
 
 
 def _trace(study: Study, heading: Heading) -> Provenance:
-    """What the comparison rests on, where no evidence about the chosen candidate says it."""
+    """Return the provenance of a comparison without evidence about the chosen candidate."""
     hashes = {} if study.data is None else {"study": study.data.fingerprint()}
     names = ("personal", "weights", "minimizers", "seeds", "train_sizes", "confidence", "fronts_of", "label_bins")
     settings = {name: value for name, value in study.settings.items() if name in names}
@@ -424,7 +424,7 @@ def _trace(study: Study, heading: Heading) -> Provenance:
 
 
 def _fronts_of(study: Study) -> FrontsOf:
-    """Whether each minimizer's front was judged ("each"), or only that of all together ("all")."""
+    """Return "each" if each minimizer's front was judged, "all" if only the common front was."""
     return "each" if study.settings["fronts_of"] == "each" and any(c.judged for c in study.candidates) else "all"
 
 
@@ -437,7 +437,7 @@ def _compare_minimizers(study: Study, n: int) -> list[MinimizerContent]:
 
 
 def _follow_personal(study: Study, front: Sequence[Candidate], n: int) -> list[PersonalAttribute]:
-    """Each personal attribute over the front, those with the largest change first."""
+    """Follow each personal attribute along the front, largest changes first."""
     if not front:
         return []
     naive = study.limits[study.seed].naive
@@ -458,7 +458,7 @@ def _follow_personal(study: Study, front: Sequence[Candidate], n: int) -> list[P
 def _list_periods(
     study: Study, front: Sequence[Candidate], raw_data: EndContent, nothing: EndContent, n: int
 ) -> list[PeriodContent]:
-    """The front in the study, then on other records."""
+    """Describe the front in the study, then on other records."""
     first = PeriodContent(
         name="in the study",
         raw_error=raw_data.error,
@@ -478,14 +478,14 @@ def _judged(c: Candidate) -> Judged:
 
 
 def _point(c: Candidate, n: int, judged: bool) -> list[float]:
-    """Classifier error and mean adversary error on the test records, in tens of people."""
+    """Return classifier error and mean adversary error on the test records, in tens of people."""
     scores = c.scores("test", judged)
     risks = {name: tens(error, n) for name, error in scores.risk.items()}
     return [tens(scores.error, n), compute_weighted_mean(risks, c.weights)]
 
 
 def _best_so_far(points: Iterable[Sequence[float]]) -> list[list[float]]:
-    """What a front reaches on the test records: from left to right, only where the adversary's error grows."""
+    """Return what a front reaches on the test records: from left to right, points that raise the adversary's error."""
     line: list[list[float]] = []
     for x, y in sorted(points, key=lambda p: (p[0], -p[1])):
         if not line or y > line[-1][1]:
@@ -533,7 +533,7 @@ def _judged_row(c: Candidate, study: Study, n: int) -> JudgedRow:
 
 
 def _describe_buckets(c: Candidate, missing: Sequence[str]) -> list[str]:
-    """What it asks in words, an attribute a line, shortened."""
+    """Describe what a candidate asks, one attribute a line, shortened."""
     lines = [line for line in c.generalization.describe().attributes if line.action != "not collected"]
     words = [
         " · ".join([f"{line.name}: {buckets_text(line)}", *_bucket_of_missing(c, line.name, missing)])
@@ -544,7 +544,7 @@ def _describe_buckets(c: Candidate, missing: Sequence[str]) -> list[str]:
 
 
 def _bucket_of_missing(c: Candidate, name: str, missing: Sequence[str]) -> list[str]:
-    """The bucket of missing values, where there are some and it is one of its own."""
+    """Return the bucket of missing values if there are any and they have a bucket of their own."""
     partition = c.generalization[name]
     if name not in missing or not isinstance(partition, Intervals | Groups):
         return []

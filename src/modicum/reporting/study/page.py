@@ -1,4 +1,4 @@
-"""The document of a study: what was compared, what was chosen and why, and every candidate in an annex."""
+"""The report on a study as a document: what was compared, what was chosen and why, and all candidates in an annex."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -38,19 +38,19 @@ from modicum.reporting.study.data import (
     StudyContent,
 )
 
-# What a study compared: utility against privacy, the minimizers, the front, training sizes and later records.
+# The comparison.
 
 WORDS = (
     "A minimizer is a method that proposes what to collect, and each proposal is a candidate: some attributes are left "
-    "out, others are asked in buckets (ranges or groups of values). For each candidate there are two errors. That of "
-    "the classifier, which makes the prediction, should be low; that of the adversary, who guesses personal values "
-    "from the collected record, should be high. The front are the candidates that no other one beats in both, and its "
-    "inflection point is where a little more utility begins to cost much privacy."
+    "out, others are asked in buckets (ranges or groups of values). Each candidate has two errors. The error of the "
+    "classifier, which makes the prediction, should be low; the error of the adversary, who guesses personal values "
+    "from the collected record, should be high. The front consists of the candidates that no other beats in both; at "
+    "its inflection point, a little more utility begins to cost much privacy."
 )
 
 
 def utility_against_privacy(content: StudyContent) -> Section:
-    """The picture of all candidates, and the ends that they lie between."""
+    """Draw all candidates, and show the two limits and the choice."""
     chosen = content.chosen
     signs = [*_signs(m.name for m in content.minimizers), *([Sign("◯ chosen")] if chosen else [])]
     ends = {"raw data, in full detail": content.raw_data, "nothing collected": content.nothing_collected}
@@ -65,30 +65,29 @@ def utility_against_privacy(content: StudyContent) -> Section:
         Text(_describe_picture(content), "soft"),
         Picture(study_charts.front_chart(content), [*signs, Sign("★ raw data, nothing collected")]),
         Table(columns, rows),
-        *([] if content.front else [Text(_weights(content.weights), "soft")]),
+        *([] if content.front else [Text(_describe_weights(content.weights), "soft")]),
     ]
     return Section("Utility against privacy", blocks)
 
 
-def _weights(weights: dict[str, float]) -> str:
-    """What the front's table tells where there is a front."""
+def _describe_weights(weights: dict[str, float]) -> str:
+    """State the weights, if there is no front whose table shows them."""
     shares = ", ".join(f"{name} ({percent(weight)})" for name, weight in weights.items())
     return f"The adversary’s error is the mean over the personal attributes with these weights: {shares}."
 
 
 def _describe_picture(content: StudyContent) -> str:
     if content.fronts_of == "each":
-        lines = "The lines are what each minimizer’s front reaches, as judged."
+        lines = "The lines show what each minimizer’s front reaches, as judged."
     else:
-        all_together = ", the dark line what the front of all together reaches as judged" if content.front else ""
-        lines = f"Thin lines are what each minimizer’s front reaches by counts{all_together}."
+        common = ", the dark line what the common front reaches, as judged" if content.front else ""
+        lines = f"Thin lines show what each minimizer’s front reaches by counts{common}."
     return (
         f"Each dot is one of the {count_of(content.candidates_of_first_seed, 'candidate')} of the first split of "
-        f"the records, on its test records (of {count_of(content.test_people, 'person', 'people')}): the further "
-        "left, the better the model; the higher, the less is learned about people. Small faint dots are by counts (a "
-        f"quick model that only counts); the {number(content.judged)} larger ones were judged by stronger models. "
-        f"{lines} Fronts are chosen on validation records, which are others than the test records. Every dot is a "
-        "line of the annex."
+        f"the records, on its test records (of {count_of(content.test_people, 'person', 'people')}). Dots further left "
+        "have a better model; at higher dots, less is learned about people. Small faint dots are by counts (a quick "
+        f"model that only counts); the {number(content.judged)} larger ones were judged by stronger models. {lines} "
+        "Fronts are chosen on validation records, which are not the test records. The annex lists every dot."
     )
 
 
@@ -97,17 +96,17 @@ def _both(each: JudgedRow) -> list[TableCell]:
 
 
 def minimizers(content: StudyContent) -> Section:
-    """Each minimizer beside the others."""
+    """Compare the minimizers."""
     by_judges, found = content.fronts_of == "each", content.minimizers
     columns = [Column("minimizer", False), Column("candidates"), Column("hypervolume by counts")]
     columns += [Column("hypervolume judged")] if by_judges else []
     columns += [Column(f"at raw +{percent(r.above_raw)}") for r in (found[0].reached if found else [])]
     intro = (
-        "The hypervolume is the share of the area between the two ends that a front reaches: 1 would be the raw "
-        "model’s error with an adversary who learns nothing. It stands with its 95% interval over seeds. The columns "
-        "“at raw +” are the adversary’s error that is reached, by counts with the first seed, where the classifier’s "
-        "error is at most so much above that on raw data. Candidates are those of the first split, beside those of "
-        "all seeds and training sizes; seconds are those of all."
+        "The hypervolume is the share of the area between the two limits that a front reaches: 1 would be the raw "
+        "model’s error with an adversary who learns nothing. Its 95% interval is over seeds. The columns “at raw +” "
+        "show the adversary’s error, by counts with the first seed, if the classifier’s error exceeds that on raw data "
+        "by at most that much. The number of candidates is that of the first split, with the number for all seeds and "
+        "training sizes below it; seconds are for all."
     )
     blocks: list[Block] = [Text(content.comparison)] if content.comparison else []
     rows = [_minimizer(each, by_judges) for each in found]
@@ -116,7 +115,7 @@ def minimizers(content: StudyContent) -> Section:
 
 def _minimizer(each: MinimizerContent, by_judges: bool) -> list[TableCell | str]:
     volume = each.hypervolume
-    counts = [f"{number(each.candidates_of_all_seeds)} in all", f"{number(each.judged)} judged"]
+    counts = [f"{number(each.candidates_of_all_seeds)} in total", f"{number(each.judged)} judged"]
     ends = decimals(volume.interval)
     return [
         each.name,
@@ -129,14 +128,14 @@ def _minimizer(each: MinimizerContent, by_judges: bool) -> list[TableCell | str]
 
 
 def front(content: StudyContent) -> list[Section]:
-    """The candidates to choose from, and what each attribute has to do with it."""
+    """List the candidates to choose from, and follow each attribute along them."""
     found, many = content.front, content.candidates
     if not found:
         return []
     holds = "holds" if many == 1 else f"holds for all {number(many)} candidates together"
     intro = (
-        f"The {count_of(len(found), 'judged candidate')} that no other one beats in both errors on validation records; "
-        f"the numbers are those of test records, with 95% intervals. The certified error is from validation records "
+        f"The {count_of(len(found), 'judged candidate')} that no other beats in both errors on validation records; "
+        f"the numbers are from the test records, with 95% intervals. The certified error is from validation records "
         f"and {holds}, with {confidence_text(content.confidence)} confidence. The smallest group is how many people "
         "share the rarest combination of answers."
     )
@@ -148,7 +147,7 @@ def front(content: StudyContent) -> list[Section]:
 
 def _candidate(each: FrontRow) -> list[TableCell | str]:
     return [
-        TableCell(each.name, ["the chosen one"] if each.chosen else []),
+        TableCell(each.name, ["chosen"] if each.chosen else []),
         number(each.needed),
         number(each.buckets),
         *_both(each),
@@ -161,7 +160,9 @@ def _candidate(each: FrontRow) -> list[TableCell | str]:
 def _along(content: StudyContent) -> Section:
     found = content.personal
     drawn = [each for each in found if each.drawn]
-    some = f" Drawn are the {len(drawn)} with the largest change; the table has all." if len(drawn) < len(found) else ""
+    some = (
+        f" The picture has the {len(drawn)} with the largest change; the table all." if len(drawn) < len(found) else ""
+    )
     intro = (
         "The adversary’s error about each personal attribute for the points of the front, with the error of the naive "
         f"guess (the usual value, without seeing a record) as a faint dotted line.{some}"
@@ -174,16 +175,16 @@ def _along(content: StudyContent) -> Section:
 
 
 def sizes(content: StudyContent, found: Sizes) -> Section:
-    """How many records it takes."""
+    """Show how many records it takes."""
     seeds = len(content.seeds)
     ends = ", with its 95% interval" if seeds > 1 else ""
     intro = (
-        "Hypervolume by counts where the minimizers learn from a part of the training records, mean over "
+        "Hypervolume by counts if the minimizers learn from a part of the training records, mean over "
         f"{count_of(seeds, 'seed')}{ends}."
     )
     reaches = (
-        f"What {found.minimizer} reaches with the first seed, by counts, from these shares of the training records; "
-        "the points are in the annex."
+        f"What {found.minimizer} reaches with the first seed, by counts, from these shares of the training records. "
+        "The points are in the annex."
     )
     columns = name_columns("minimizer", "share of the training records", "hypervolume", "95% interval", "seeds")
     rows = [
@@ -203,10 +204,10 @@ def sizes(content: StudyContent, found: Sizes) -> Section:
 
 
 def later(found: Sequence[PeriodContent]) -> Section:
-    """The same generalizations on other records."""
+    """Show the same generalizations on other records."""
     intro = (
-        "The same generalizations on other records: classifier and adversary learn anew there. Stars are raw data and "
-        "nothing collected; the points are in the annex."
+        "The same generalizations on other records, where classifier and adversary learn again. Stars are raw data and "
+        "nothing collected. The points are in the annex."
     )
     columns = name_columns("records", "candidates of the front", "error on raw data")
     columns += [Column("majority guess"), Column("naive adversary")]
@@ -220,7 +221,7 @@ def later(found: Sequence[PeriodContent]) -> Section:
 
 
 def size_text(train_size: float) -> str:
-    """A share of the training records."""
+    """Format a share of the training records."""
     return f"{100 * train_size:.4g}%"
 
 
@@ -228,11 +229,11 @@ def _signs(names: Iterable[str]) -> list[Sign]:
     return [Sign(name, study_charts.colour(i)) for i, name in enumerate(names)]
 
 
-# The annex of a study: every candidate and every point that its pictures draw.
+# The annex: every candidate, and every point in the pictures.
 
 
 def annex(content: StudyContent) -> list[Section]:
-    """The tables that are too long to stand among the text."""
+    """List the tables that are too long for the text."""
     return [
         *([_front(content)] if content.front else []),
         *([_candidates(content.points)] if content.points else []),
@@ -260,8 +261,8 @@ def _front(content: StudyContent) -> Section:
 
 def _candidates(points: Sequence[CandidateContent]) -> Section:
     intro = Text(
-        "Every candidate of the first split on its test records. Two errors stand in each cell: the classifier’s, then "
-        "the adversary’s.",
+        "Every candidate of the first split on its test records. Each cell has two errors: the classifier’s, then the "
+        "adversary’s.",
         "soft",
     )
     columns = name_columns("candidate", "attributes", "buckets", "smallest group", "by counts", "as judged")
@@ -302,18 +303,18 @@ def _pair(errors: Sequence[float]) -> str:
     return f"{percent(errors[0])}, {percent(errors[1])}"
 
 
-# What the chosen candidate of a study asks, attribute by attribute.
+# The chosen candidate, attribute by attribute.
 
 MOST_PIECES = 40  # buckets of an attribute that are written out
 
 
 def build_attributes_section(chosen: ChosenContent) -> Section:
-    """Which attributes it asks for, in which buckets, and what that tells of people."""
+    """Show which attributes it asks for, in which buckets, and what that reveals about people."""
     columns = [Column("attribute", False), Column("decision", False), Column("what is collected", False)]
     columns += [Column("adversary’s error"), Column("naive guess"), Column("certified at least")]
     intro = (
         "A bucket is a range or a group of values: only the bucket is asked for, not the value in it. The picture "
-        "shows how many buckets each attribute has, and of how many different values."
+        "shows how many buckets each attribute has, and how many different values."
     )
     blocks: list[Block] = [
         Text(intro, "soft"),
@@ -341,19 +342,17 @@ def _build_buckets_cell(each: ChosenAttribute) -> TableCell:
     if not each.buckets:
         return TableCell("plain number, full detail", [of])
     shown = each.buckets[:MOST_PIECES]
-    more = " (the first of them here)" if len(shown) < len(each.buckets) else ""
+    more = " (the first are shown)" if len(shown) < len(each.buckets) else ""
     return TableCell("", [f"{count_of(each.n_buckets, 'bucket')} {of}{more}"], pieces=[(piece, "") for piece in shown])
 
 
-# The page
+# The document
 
-ROUNDED = (
-    "Counts of people under ten are shown as “< 10”; others and the shares of people are rounded to tens of people."
-)
+ROUNDED = "Counts below ten people are shown as “< 10”; others and the shares of people are rounded to tens of people."
 
 
 def document(content: StudyContent) -> Document:
-    """The document of a study's content.
+    """Build the document from a report's data.
 
     Examples
     --------
@@ -389,15 +388,15 @@ def document(content: StudyContent) -> Document:
 
 
 def _build_notes(content: StudyContent) -> list[Block]:
-    """Whom the records are of, and why there is no evidence."""
+    """Say whose records these are, and why there is no evidence."""
     whom = [Text(f"Records: {content.people}.", "soft")] if content.people else []
     return [*whom, *([Text(content.without_evidence, "soft")] if content.without_evidence else [])]
 
 
 def _with_evidence(content: StudyContent, evidence: GeneralizationContent) -> Document:
-    """The report on the chosen candidate, and after its alternatives how they were compared.
+    """Build the report on the chosen candidate, with the comparison after its alternatives.
 
-    What the report says of the chosen one (cards, certificate, attributes) is not said again.
+    What that report says about the chosen one (cards, certificate, attributes) is not repeated.
     """
     report = generalization_page.document(evidence)
     limits = Section("What the comparison does and does not say", [Bullets(content.limits)])
@@ -422,7 +421,7 @@ def _comparison(content: StudyContent) -> list[Section]:
 
 
 def _more(content: StudyContent) -> list[Section]:
-    """Other training sizes, later records, and what was skipped, where there are any."""
+    """Show other training sizes, later records, and what was skipped, if any."""
     return [
         *([] if content.sizes is None else [sizes(content, content.sizes)]),
         *([] if content.later is None else [later(content.later)]),
@@ -453,7 +452,7 @@ def _cards(content: StudyContent, chosen: ChosenContent) -> Cards:
                 f"{percent(raw.adversary_error)} on raw data",
             ),
             Card(
-                "certified: wrong at least",
+                "certified: wrong about at least",
                 at_least(certificate.mean_error),
                 f"on average, for any adversary who sees only the record, with {confidence} confidence",
             ),

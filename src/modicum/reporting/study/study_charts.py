@@ -1,4 +1,4 @@
-"""The charts of a study, made of its numbers alone."""
+"""The charts of a study, drawn only from the numbers of its report."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -35,20 +35,20 @@ from modicum.reporting.study.data import (
 
 PALETTE = (BLUE, AMBER, "#7b3fa0", GREEN, RED, "#00838f", "#6d4c41")
 LEFT, TOP, BOTTOM = 62, 34, 46
-LABEL = 15  # least distance of two labels
+LABEL = 15  # least distance between labels
 
 Point = Sequence[float]
 
 
 def colour(i: int) -> str:
-    """The i-th thing's colour."""
+    """Return the i-th colour."""
     return PALETTE[i % len(PALETTE)]
 
 
 def pad_range(
     values: Sequence[float], below: float = 0.05, above: float = 0.05, least: float = 0.01
 ) -> tuple[float, float]:
-    """The range of some numbers with room at both ends; around their middle where they hardly differ."""
+    """Return the range of some numbers with room at both ends, at least `least` wide."""
     low, high = min(values), max(values)
     width = max(high - low, least)
     low = (low + high - width) / 2
@@ -57,7 +57,7 @@ def pad_range(
 
 @dataclass(frozen=True)
 class Plot:
-    """Axes with round numbers; where a point stands in them."""
+    """Axes with round numbers, and the position of points in them."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -65,7 +65,7 @@ class Plot:
     height: int = 330
 
     def across(self, value: float) -> float:
-        """From left to right; what lies beyond is drawn at the edge."""
+        """Return the x position; values outside are drawn at the edge."""
         share = (value - self.x[0]) / (self.x[1] - self.x[0])
         return LEFT + min(1.0, max(0.0, share)) * (WIDTH - LEFT - self.right)
 
@@ -77,7 +77,7 @@ class Plot:
         return self.across(point[0]), self.up(point[1])
 
     def frame(self, x_name: str, y_name: str, percent_y: bool = True, x_ticks: bool = True) -> list[Markup]:
-        """Grid, numbers and names of both axes."""
+        """Draw grid, numbers and names of both axes."""
         bottom, end = TOP + self.height, WIDTH - self.right
         parts = [words(8, 16, y_name, SOFT), words((LEFT + end) / 2, bottom + 38, x_name, SOFT, "middle")]
         rows = ticks(*self.y, most=6)
@@ -95,7 +95,7 @@ class Plot:
 
 
 def front_chart(content: StudyContent) -> Markup:
-    """Every candidate's two errors, each minimizer's front, the two limits, the chosen one [Staab24 Figure 4]."""
+    """Draw all candidates' errors, the fronts, the two limits and the choice [Staab24 Figure 4]."""
     points, raw, nothing = content.points, content.raw_data, content.nothing_collected
     colours = {minimizer.name: colour(i) for i, minimizer in enumerate(content.minimizers)}
     width = max(0.01, abs(nothing.error - raw.error))
@@ -121,7 +121,7 @@ def front_chart(content: StudyContent) -> Markup:
     x, y = _place(plot, nothing)
     parts += [_limit(x, y, "nothing collected", nothing), words(x + 26, y - 13, "nothing collected", anchor="end")]
     for x, y in [_place(plot, p) for p in points if p.chosen]:
-        is_left = x > LEFT + 60  # there is room, and above and left of a front nothing stands
+        is_left = x > LEFT + 60  # there is room, and nothing is drawn above and left of a front
         parts += [
             _ring(x, y),
             words(x + (-12 if is_left else 12), y - 8, "chosen", anchor="end" if is_left else "start"),
@@ -130,7 +130,7 @@ def front_chart(content: StudyContent) -> Markup:
 
 
 def attributes_chart(rows: Sequence[FrontRow], personal: Sequence[PersonalAttribute]) -> Markup:
-    """The adversary's error about each attribute along the front [Staab24 Figure 7], the naive guess's faint."""
+    """Draw the adversary's error about each attribute along the front [Staab24 Figure 7], the naive guess's faint."""
     front = sorted(rows, key=lambda p: (p.error, p.adversary_error))
     drawn = [a for a in personal if a.drawn]
     heights = [0.0, *(a.naive for a in drawn), *(a.highest for a in drawn)]
@@ -154,7 +154,7 @@ def attributes_chart(rows: Sequence[FrontRow], personal: Sequence[PersonalAttrib
 
 
 def sizes_chart(content: StudyContent) -> Markup:
-    """Each minimizer's hypervolume from a part of the training records, with its interval over seeds."""
+    """Draw each minimizer's hypervolume from parts of the training records, with its interval over seeds."""
     sizes = sorted(content.train_sizes)
     volumes = [volume for minimizer in content.minimizers for volume in minimizer.sizes]
     tops = [end for volume in volumes for end in (volume.mean, *(volume.interval or [])) if end is not None]
@@ -179,7 +179,7 @@ def sizes_chart(content: StudyContent) -> Markup:
 
 
 def fronts_chart(series: Sequence[Series | PeriodContent], label: str) -> Markup:
-    """Several fronts side by side, each in its colour [Staab24 Figures 8 and 15]; those of periods with limits."""
+    """Draw several fronts, each in its colour [Staab24 Figures 8 and 15]; those of periods with their limits."""
     limits = [
         ([each.raw_error, 0.0], [each.majority_error, each.naive]) for each in series if isinstance(each, PeriodContent)
     ]
@@ -198,7 +198,7 @@ def fronts_chart(series: Sequence[Series | PeriodContent], label: str) -> Markup
 
 
 def spread(wanted: Sequence[float], low: float, high: float, gap: float = LABEL) -> list[float]:
-    """Heights for labels: as near to the wanted ones as keeps them apart.
+    """Return heights for labels, near the wanted ones but at least `gap` apart.
 
     Examples
     --------
@@ -212,12 +212,12 @@ def spread(wanted: Sequence[float], low: float, high: float, gap: float = LABEL)
         placed.append(max(wanted[i], low if not placed else placed[-1] + gap))
     for back in range(len(placed) - 1, -1, -1):
         placed[back] = min(placed[back], high if back == len(placed) - 1 else placed[back + 1] - gap)
-    found = dict(zip(order, placed, strict=True))
-    return [found[i] for i in range(len(wanted))]
+    heights = dict(zip(order, placed, strict=True))
+    return [heights[i] for i in range(len(wanted))]
 
 
 def words(x: float, y: float, text: str, fill: str = DARK, anchor: str = "start", title: str = "") -> Markup:
-    """Some words with a light rim, so that what lies under them does not make them hard to read."""
+    """Draw text with a light rim, so that it can be read over lines."""
     more = Markup("<title>{}</title>").format(title) if title else Markup("")
     return Markup(
         '<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}" stroke="#fff" stroke-width="3" '
@@ -226,7 +226,7 @@ def words(x: float, y: float, text: str, fill: str = DARK, anchor: str = "start"
 
 
 def add_title(part: Markup, title: str) -> Markup:
-    """Something drawn that says what it is when pointed at."""
+    """Add a tooltip to something drawn."""
     return Markup("<g><title>{}</title>{}</g>").format(title, part)
 
 
@@ -241,7 +241,7 @@ def _hover(point: CandidateContent, errors: Point, how: str = "") -> str:
 
 
 def _numbers(values: Sequence[float], percent: bool = True) -> list[str]:
-    """Ticks with as many digits as their step has."""
+    """Format ticks with as many digits as their step has."""
     step = values[1] - values[0] if len(values) > 1 else (values or [0.01])[0] or 0.01
     digits = max(0, -math.floor(math.log10(abs(step) * (100 if percent else 1)) + 1e-6))
     write: Callable[[float], str] = (lambda v: f"{v:.{digits}%}") if percent else (lambda v: f"{v:.{digits}f}")
@@ -276,7 +276,7 @@ def _limit(x: float, y: float, name: str, point: EndContent) -> Markup:
 
 
 def _steps(plot: Plot, points: Sequence[Point], own: str, width: float) -> Markup:
-    """What a front reaches: right as far as the next point, then up to it."""
+    """Draw what a front reaches: right to the next point, then up to it."""
     if len(points) < 2:
         return Markup("")
     (x, y), *others = [plot.at(p) for p in points]
