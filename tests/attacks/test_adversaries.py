@@ -144,7 +144,7 @@ def test_who_is_most_exposed_is_named_in_python_only():
     assert len(result.exposed(7)) == 7
     assert "guesses" not in result.to_dict()
     assert "row" not in json.dumps(result.to_dict())
-    with pytest.raises(md.errors.ParameterError, match="'kind' was not guessed"):
+    with pytest.raises(md.errors.ParameterError, match="'kind' was not attacked"):
         result.exposed(attribute="kind")
     for bad in ([0], [101], []):
         with pytest.raises(md.errors.ParameterError, match="'percent' parameter"):
@@ -393,7 +393,7 @@ def test_one_person_cannot_be_linked_but_the_rest_runs():
     X = KNOWN[:400].assign(who=0)
     g = md.Uniform(buckets=2, schema=md.Schema.infer(X, person="who")).fit(X).generalization_
     found = suite(g, KNOWN[400:900].assign(who=1), X, personal=["secret"], progress=False)
-    assert found.skipped["A7"] == "it takes two attributes and two people to link"
+    assert found.skipped["A7"] == "linking needs at least two attributes and two people"
 
 
 @pytest.mark.parametrize("population", [10, 2.5, "many"])

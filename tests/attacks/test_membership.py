@@ -103,7 +103,7 @@ def test_what_is_not_told_apart_from_few_records_is_not_claimed():
     model, members, others = memory(300)
     result = MembershipInference("loss").run(model, members, others)
     assert result.tpr[0.001].value is None
-    assert "it takes 1,000" in result.tpr[0.001].reason
+    assert "this needs 1,000" in result.tpr[0.001].reason
     assert result.tpr[0.01].value is not None
     told = json.loads(json.dumps(result.to_dict()))
     assert told["tpr"]["0.001"]["value"] is None
@@ -268,8 +268,8 @@ def test_bad_data():
     refused((X[:5], y[:5]), "others are 5 records, too few")
     refused((X, y[:5]), "needs one value for each of the 20 rows")
     refused((X[:, :3], y), "same columns")
-    refused((X, np.ones(20)), "labels alike")
-    refused((pd.DataFrame(X, columns=[f"x{j}" for j in range(6)]), y), "same type")
+    refused((X, np.ones(20)), "labels of the same type")
+    refused((pd.DataFrame(X, columns=[f"x{j}" for j in range(6)]), y), "both be frames or both arrays")
     refused((np.full_like(X, np.inf), y), "The model failed on the records: ValueError: Input X contains infinity")
     refused((X, y), "There are 3 persons for 20 members", persons=([1, 2, 3], [4]))
     refused((X, y), "fewer than 10 persons", persons=([1] * 20, list(range(20))))

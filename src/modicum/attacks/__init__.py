@@ -1,4 +1,4 @@
-"""Adversaries: what someone learns who sees generalized records [Staab24 §5] or asks a model [Goldsteen21 §4.2]."""
+"""Adversaries who see generalized records [Staab24 §5] or query a model [Goldsteen21 §4.2]."""
 
 import lazy_loader
 

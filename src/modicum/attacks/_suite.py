@@ -1,4 +1,4 @@
-"""All adversaries against one artifact, each beside its baselines."""
+"""Run all adversaries against one artifact, each with its baselines."""
 
 import time
 import warnings
@@ -24,19 +24,19 @@ from modicum.table.plain_data import PlainResult
 from modicum.table.targets import BINS
 from modicum.table.values import plain
 
-# What the adversaries were run on: hashes of records and artifacts, versions, and every setting.
+# Provenance: hashes of records and artifacts, versions, and every setting.
 
 
 def suite_provenance(
     breach: Breach, others: Sequence[Generalization], settings: Mapping[str, object]
 ) -> EvidenceSources:
-    """What a suite rests on; the records of both sides with their attributes and whose they are.
+    """Collect hashes of the records (attributes and person) and artifacts, versions and settings of a suite.
 
     Parameters
     ----------
     breach : the artifact, the known and the breached records
     others : further generalizations under which the same people were breached
-    settings : what the results depend on besides
+    settings : all parameters that affect the results
     """
     artifact, person = breach.artifact, breach.artifact.schema.person
     names = [*artifact.names, *([person] if person is not None and person in breach.known.columns else [])]
@@ -59,18 +59,18 @@ Halves = tuple[Sequence[str], Sequence[str]]
 
 @dataclass(frozen=True)
 class SuiteResult(PlainResult):
-    """What every adversary found.
+    """The results of all adversaries.
 
     Attributes
     ----------
     reconstruction : "A1", "A3", "A4", "A5" and, with several generalizations, "A6" → `AttackResult`
-    confident : A2, A1's error on the guesses it is most confident of
+    confident : A2, A1's error on its most confident guesses
     linkability : A7
     singling_out : A8
-    certificates : "A1", "A3" and "A4" → what no adversary with that knowledge can exceed
+    certificates : "A1", "A3" and "A4" → the bound on every adversary with that knowledge
     skipped : adversary → why it does not apply
-    overlap : how many breached rows are also among the known ones; none, if the attack is to mean something
-    random_state, seconds : the seed, and how long all took
+    overlap : the number of breached rows that are also among the known ones; 0 for a meaningful attack
+    random_state, seconds : the seed, and the total time
     provenance : hashes, versions and settings
 
     Examples
@@ -98,7 +98,7 @@ class SuiteResult(PlainResult):
 
 
 class AdversaryOptions(TypedDict):
-    """Parameters of every adversary that guesses attributes."""
+    """The parameters of every adversary that guesses attributes."""
 
     bins: int
     members: Sequence[str]
@@ -132,16 +132,16 @@ def suite(
     Parameters
     ----------
     g : Generalization, or another artifact with `codes` and `possible`
-    known : frame with full records from which the adversaries learn
-    breached : frame with the full records of others, which are attacked
+    known : frame with full records, from which the adversaries learn
+    breached : frame with full records of other people, who are attacked
     personal, weights, orders, bins, members, n_jobs, progress, random_state : as for `Reconstruction`
     others : further generalizations under which the same people were breached (A6)
-    link : two lists of attributes to link (A7); by default the personal and the other attributes, or two halves where
-        all are personal
+    link : two lists of attributes to link (A7); by default the personal and the other attributes, or two halves if all
+        are personal
     k : how many people are linked at once, as for `Linkability`
-    population : how many people there are in all (A8), as for `SinglingOut`
-    percent : how many of the most confident guesses A2 is judged on
-    confidence : of each certificate
+    population : the size of the population (A8), as for `SinglingOut`
+    percent : the shares of most confident guesses on which A2 is judged
+    confidence : the confidence of each certificate
 
     Examples
     --------
@@ -191,15 +191,15 @@ def suite(
         *(partial(bound, knowledge=kind) for kind in certified),
     ]
     steps = {kind: attack.steps(breach) for kind, attack in chosen.items()}
-    asked = [step for each in steps.values() for step in each]
-    answers, (singled, linked, *certificates) = answer_questions(breach, asked, n_jobs, progress, meanwhile)
+    questions = [step for each in steps.values() for step in each]
+    answers, (singled, linked, *certificates) = answer_questions(breach, questions, n_jobs, progress, meanwhile)
     found: dict[str, AttackResult] = {
         ADVERSARY[kind]: assemble_result(breach, kind, each, answers, shares) for kind, each in steps.items()
     }
     if "A6" not in skipped and isinstance(g, Generalization):
         several = MultiBreach(breach.attributes, weights=weights, **options)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OverlapWarning)  # it was told already
+            warnings.simplefilter("ignore", OverlapWarning)  # already warned
             found["A6"] = several.run([g, *others], breach.known, breach.breached)
     settings = {
         "personal": breach.attributes,
@@ -233,36 +233,36 @@ def _nothing() -> None:
 
 
 def _explain_skipped(breach: Breach, others: Sequence[Generalization]) -> dict[str, str]:
-    """Which adversaries do not apply, and why."""
+    """Return the adversaries that do not apply, with the reasons."""
     names = breach.artifact.names
-    told = {}
+    reasons = {}
     if set(names) == set(breach.attributes):
-        told["A3"] = "every attribute is personal, so there is no other knowledge: it would be A1"
+        reasons["A3"] = "every attribute is personal, so it would be the same as A1"
     if len(names) == 1:
-        told |= dict.fromkeys(("A4", "A5"), "there is only one attribute, so there is no other to know")
+        reasons |= dict.fromkeys(("A4", "A5"), "there is only one attribute, so the adversary can know no other")
     if not others:
-        told["A6"] = "only one generalization was given"
+        reasons["A6"] = "only one generalization was given"
     elif isinstance(breach.artifact, Generalization):
-        joint_views([breach.artifact, *others])  # refused here, before any work, where they do not fit
+        joint_views([breach.artifact, *others])  # refuses incompatible generalizations before any work
     else:
-        told["A6"] = "several breaches are combined attribute by attribute, which this artifact is not made of"
-    return told
+        reasons["A6"] = "this artifact does not generalize attribute by attribute, so breaches cannot be combined"
+    return reasons
 
 
 def _linkability(
     breach: Breach, link: Halves | None, k: int | None, random_state: int
 ) -> tuple[Linkability | None, dict[str, str]]:
-    """A7, or why it does not apply."""
+    """Return A7, or the reason why it does not apply."""
     names = breach.artifact.names
     if not isinstance(breach.artifact, Generalization):
-        return None, {"A7": "halves are generalized attribute by attribute, which this artifact does not do"}
+        return None, {"A7": "this artifact does not generalize attribute by attribute, so it has no halves to link"}
     if link is None and (len(names) < 2 or people_in(breach.artifact, breach.breached) < 2):
-        return None, {"A7": "it takes two attributes and two people to link"}
+        return None, {"A7": "linking needs at least two attributes and two people"}
     a, b = _halves(names, breach.attributes) if link is None else link
     return Linkability(a, b, k, random_state=random_state), {}
 
 
 def _halves(names: Sequence[str], personal: Sequence[str]) -> Halves:
-    """The personal and the other attributes; every second one where all are personal."""
+    """Return the personal and the other attributes; if all are personal, every second one."""
     others = [name for name in names if name not in personal]
     return (list(personal), others) if others else (names[::2], names[1::2])

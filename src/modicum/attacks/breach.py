@@ -1,4 +1,4 @@
-"""One breach as an adversary sees it: known records to learn from, breached ones to guess about, both coded once."""
+"""One breach from the adversary's view: known records to learn from, breached ones to attack, both coded once."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from modicum.table.schema import Schema
 from modicum.table.targets import Target
 from modicum.typing import Codes, Floats, Mask
 
-# What an adversary knows of the breached people besides their buckets ([Staab24 §5], A1 and A3–A5).
+# The adversary's knowledge about the breached people besides their buckets ([Staab24 §5], A1 and A3–A5).
 
 Knowledge = Literal["nothing", "non_personal", "all_but_one", "prefix"]
 KNOWLEDGE: tuple[Knowledge, ...] = get_args(Knowledge)
@@ -42,7 +42,7 @@ ADVERSARY = dict(zip(KNOWLEDGE, ("A1", "A3", "A4", "A5"), strict=True))
 
 @dataclass(frozen=True)
 class KnowledgeStep:
-    """Some attributes to guess from the buckets and from the full values of others."""
+    """Attributes to guess (`targets`) from the buckets and from the full values of others (`side`)."""
 
     targets: tuple[str, ...]
     side: tuple[str, ...] = ()
@@ -51,10 +51,11 @@ class KnowledgeStep:
 def steps_of(
     knowledge: Knowledge, names: Sequence[str], personal: Sequence[str], orders: int, random_state: int
 ) -> list[KnowledgeStep]:
-    """The questions that an adversary answers one by one.
+    """Return the questions that an adversary answers one by one.
 
-    With P the personal and N the other attributes: `nothing` sees z; `non_personal` z and x_N; `all_but_one` guesses p
-    from z, x_N and x_{P∖p}; `prefix` goes through P in an order and guesses the k-th from z, x_N and the k−1 before.
+    With P the personal and N the other attributes: `nothing` guesses P from z; `non_personal` from z and x_N;
+    `all_but_one` guesses p from z, x_N and x_{P∖p}; `prefix` guesses the k-th attribute of P, in an order, from z, x_N
+    and the k−1 attributes before.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def steps_of(
 
 
 def attribute_orders(personal: Sequence[str], orders: int, random_state: int) -> list[list[str]]:
-    """Random orders in pairs: each and its reverse, so that what comes early in one comes late in the other.
+    """Draw random orders in pairs, each followed by its reverse.
 
     Examples
     --------
@@ -104,22 +105,22 @@ def _in_order(names: Sequence[str], known: set[str]) -> tuple[str, ...]:
 
 
 class Breach:
-    """The records of one breach, and the questions about them answered one by one.
+    """The records of one breach, and the answers to questions about them.
 
     Parameters
     ----------
-    artifact : through which the breached records are seen
+    artifact : the artifact that generalizes the breached records
     known, breached : frames with full records
     personal : attributes to guess
-    bins : of a personal number
+    bins : the number of bins of a personal number
     members, random_state : the adversary's portfolio
-    targets : the values to tell apart, where another breach has fixed them
+    targets : the values to distinguish, if another breach has fixed them
 
     Attributes
     ----------
-    records : how many are known, and how many breached
+    records : the numbers of known and of breached records
     values : attribute → each breached record's value
-    counted : whether they are not single records but combinations that are counted
+    counted : whether the breach holds counted combinations instead of single records
     """
 
     counted = False
@@ -141,19 +142,19 @@ class Breach:
         self.members = members
         self.random_state = random_state
         self.persons: Codes | None = None
-        learned_from = self._read(known, breached)
-        self.targets = targets or {name: breach_target(artifact, learned_from, name, bins) for name in self.attributes}
+        known = self._read(known, breached)
+        self.targets = targets or {name: breach_target(artifact, known, name, bins) for name in self.attributes}
         self._encode()
 
     def _read(self, known: Any, breached: Any) -> nw.DataFrame[Any] | EngineTable:
-        """Take the records of both sides, and return the known ones."""
+        """Read and check the records of both sides; return the known ones."""
         self.known = _rows(known, self.artifact, "known")
         self.breached = _rows(breached, self.artifact, "breached")
         self.records = len(self.known), len(self.breached)
         return self.known
 
     def _encode(self) -> None:
-        """Work out what is seen of the records, and the values to guess."""
+        """Compute the buckets of the records, and the values to guess."""
         schema = self.artifact.schema
         self.values = {name: target.encode(self.breached) for name, target in self.targets.items()}
         self.persons = person_codes(schema, self.breached)
@@ -163,7 +164,7 @@ class Breach:
 
     @property
     def naive(self) -> dict[str, int]:
-        """The most frequent known value of each attribute."""
+        """Return the most frequent known value of each attribute."""
         return {name: int(target.counts.argmax()) for name, target in self.targets.items()}
 
     @cached_property
@@ -177,13 +178,13 @@ class Breach:
         return known, breached
 
     def inputs(self, side: Sequence[str], which: int) -> Inputs:
-        """What is seen of the known (0) or breached (1) records: the named attributes in full detail, else buckets."""
+        """Return the known (0) or breached (1) records: the `side` attributes in full detail, the others as buckets."""
         codes = self._codes[which]
         columns = [self._raw[which][name] for name in side]
         return Inputs.beside([Inputs.of_codes(self.artifact, codes, without=side), *columns], len(codes))
 
     def learn_portfolio(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
-        """The adversary that the known records make for a step's attributes."""
+        """Train the adversary for a step's attributes on the known records."""
         inputs, cells = self.inputs(step.side, 0).distinct()
         questions = [
             LearnerQuestion(self._known_values[name], self.targets[name].size, self._mask(name, 0, cells))
@@ -193,7 +194,7 @@ class Breach:
         return portfolio.fit(inputs, cells, questions, self._known_persons)
 
     def guess_values(self, step: KnowledgeStep, portfolio: Portfolio) -> dict[str, Guess]:
-        """What it guesses of every breached record."""
+        """Guess a step's attributes of every breached record."""
         inputs, cells = self.inputs(step.side, 1).distinct()
         guesses = portfolio.guess(inputs, [self._mask(name, 1, cells) for name in step.targets])
         return {
@@ -202,37 +203,37 @@ class Breach:
         }
 
     def mean(self, name: str, values: Floats) -> float:
-        """The mean over the breached records of what was found for each about an attribute."""
+        """Average an attribute's values over the breached records."""
         return float(values.mean())
 
     def interval(self, name: str, values: Floats) -> Interval:
-        """The interval of that mean."""
+        """Return the interval of that mean."""
         return mean_interval(values, self.persons)
 
     def compute_weighted_error(
         self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
     ) -> tuple[float, Interval]:
-        """The weighted mean over the attributes of what is guessed wrong, and its interval by the bootstrap."""
+        """Return the mean error, weighted over the attributes, and its bootstrap interval."""
         per_record = compute_weighted_sum(wrong, weights)
         return float(per_record.mean()), bootstrap_interval(per_record, self.persons, self.random_state)
 
     def possible(self, name: str, which: int, rows: Any) -> Mask:
-        """Which values of an attribute the buckets of some known (0) or breached (1) records leave possible."""
+        """Mark the values of an attribute that the buckets of known (0) or breached (1) records leave possible."""
         return self.artifact.possible(name, self.targets[name], self._codes[which][rows])
 
     def _mask(self, name: str, which: int, cells: Codes) -> Masking:
-        """The same for some of the distinct rows, each by its first record."""
+        """Return a function that does the same for distinct rows, each by its first record."""
         first = first_rows(cells)
         return lambda rows: self.possible(name, which, first[rows])
 
 
 def compute_weighted_sum(wrong: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
-    """The weighted sum over the attributes, for each record."""
+    """Return the weighted sum over the attributes for each record."""
     return np.asarray(np.sum([weights[name] * wrong[name] for name in wrong], axis=0))
 
 
 def breach_target(artifact: Artifact, known: Any, name: str, bins: int) -> Target:
-    """What can be guessed of an attribute: the known values, and what the artifact's buckets name."""
+    """Return the values that can be guessed: the known ones, and those that the artifact's buckets name."""
     partition = artifact[name] if isinstance(artifact, Generalization) else None
     named = [v for bucket in partition.buckets for v in bucket.values] if isinstance(partition, Groups) else []
     may_miss = partition is not None and not isinstance(partition, Dropped) and partition.missing_code >= 0
@@ -245,15 +246,13 @@ FEWEST = {"known": 5, "breached": 1}
 def _check_enough(what: str, rows: int) -> None:
     """Refuse fewer records than an attack needs."""
     if rows < FEWEST[what]:
-        raise DataError(f"The {what} data has {rows} rows, too few for an attack.")
+        raise DataError(f"The {what} data has {rows} rows, too few for an attack: it needs at least {FEWEST[what]}.")
 
 
 def check_artifact(g: Any) -> None:
-    """Refuse what is no artifact, such as the path of one."""
+    """Refuse anything but an artifact, such as a path."""
     if not isinstance(g, Artifact):
-        raise ParameterError(
-            f"An attack needs a generalization, such as `md.load` gives. Got {type(g).__name__} instead."
-        )
+        raise ParameterError(f"An attack needs a generalization; load one with `md.load`. Got {type(g).__name__}.")
 
 
 def _rows(X: Any, artifact: Artifact, what: str) -> nw.DataFrame[Any]:
@@ -261,23 +260,23 @@ def _rows(X: Any, artifact: Artifact, what: str) -> nw.DataFrame[Any]:
     _check_enough(what, len(frame))
     for name in artifact.names:
         attribute = artifact.schema[name]
-        if attribute.kind != "ordered":  # whose domain may be no more than what the fit has seen
+        if attribute.kind != "ordered":  # its domain may hold only the values seen at fit
             check_values(attribute, column(frame, name))
     return frame
 
 
-# A breach in an engine: how many records have each combination of buckets and value, counted there.
+# A breach in an engine, which counts the records of each combination of buckets and value.
 #
-# Models learn from distinct buckets with counts anyway, so that nothing is lost: the same adversary, the same guesses.
-# How often guesses about several attributes are wrong together is counted in one more pass over the breached records.
+# Models learn from distinct buckets with counts anyway, so the adversary and its guesses are the same. One more pass
+# over the breached records counts how often guesses about several attributes are wrong together.
 
-_MOST_TOGETHER = 20  # attributes: there are 2ⁿ ways to guess them wrong
+_MOST_TOGETHER = 20  # attributes: there are 2ⁿ combinations of wrong guesses
 _VALUE = "modicum_value"
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """What is seen and what is guessed, each combination once: its buckets, its value, how many records have it."""
+    """Each combination of buckets and value to guess, with its number of records."""
 
     codes: Codes
     values: Codes
@@ -285,7 +284,7 @@ class Pairs:
 
 
 class CountedBreach(Breach):
-    """The combinations of one breach, and the questions about them answered."""
+    """A breach whose combinations of buckets and values are counted in an engine."""
 
     counted = True
 
@@ -331,7 +330,7 @@ class CountedBreach(Breach):
     def compute_weighted_error(
         self, wrong: Mapping[str, Floats], weights: Mapping[str, float], guesses: Mapping[str, Codes]
     ) -> tuple[float, Interval]:
-        """By counting which guesses are wrong of how many records."""
+        """Count the records of each combination of wrong guesses."""
         often = self._tables[1].fold(_WrongTogether.of(self, guesses))
         ways = np.flatnonzero(often)
         bits = {name: (ways >> i & 1).astype(np.float64) for i, name in enumerate(wrong)}
@@ -345,7 +344,7 @@ class CountedBreach(Breach):
 
 @dataclass(frozen=True)
 class _WrongTogether:
-    """Which attributes are guessed wrong of how many records: bit i says so of the i-th."""
+    """Counts of records by the attributes guessed wrong: bit i marks the i-th attribute."""
 
     columns: tuple[str, ...]
     artifact: Artifact
@@ -357,15 +356,15 @@ class _WrongTogether:
     def of(cls, breach: CountedBreach, guesses: Mapping[str, Codes]) -> "_WrongTogether":
         if len(guesses) > _MOST_TOGETHER:
             raise ParameterError(
-                f"The 'personal' parameter names {len(guesses)} attributes; in an engine at most {_MOST_TOGETHER} are "
-                "guessed together."
+                f"The 'personal' parameter names {len(guesses)} attributes; in an engine at most {_MOST_TOGETHER} can "
+                "be guessed together."
             )
         pairs = breach._pairs[1]
-        found = [_by_cell(pairs[name].codes, guess) for name, guess in guesses.items()]
+        cells = [_by_cell(pairs[name].codes, guess) for name, guess in guesses.items()]
         targets = tuple(breach.targets[name] for name in guesses)
         assert isinstance(breach.artifact, Generalization)
         columns = tuple(dict.fromkeys([*breach.artifact.needed, *guesses]))
-        return cls(columns, breach.artifact, targets, found[0][0], np.column_stack([guess for _, guess in found]))
+        return cls(columns, breach.artifact, targets, cells[0][0], np.column_stack([guess for _, guess in cells]))
 
     def empty(self) -> Counts:
         return np.zeros(1 << len(self.targets), dtype=np.int64)
@@ -382,20 +381,22 @@ class _WrongTogether:
 
 
 def _by_cell(codes: Codes, guess: Codes) -> tuple[Codes, Codes]:
-    """The distinct buckets, and what is guessed of each."""
+    """Return the distinct buckets and the guess for each."""
     first = first_rows(group_rows(codes))
     return codes[first], guess[first]
 
 
 def _table(X: Any, artifact: Artifact, what: str) -> EngineTable:
     if not is_table(X):
-        raise ParameterError(f"The {what!r} records must be in an engine where the others are. Got {type(X).__name__}.")
+        raise ParameterError(
+            f"The {what!r} records must be in an engine because the others are. Got {type(X).__name__}."
+        )
     table = table_at(X)
     person = artifact.schema.person
     if person is not None and person in table.types:
         raise ParameterError(
-            f"The {what!r} records have the column {person!r}, which says whose they are; {table.engine} counts only "
-            "records. Give a sample in memory, or leave the column out where everyone has one record."
+            f"The {what!r} records have the person column {person!r}, but {table.engine} counts only records. Give a "
+            "sample in memory, or omit the column if everyone has one record."
         )
     return table
 
@@ -410,7 +411,7 @@ def _pairs(table: EngineTable, artifact: Artifact, target: Target) -> Pairs:
     return Pairs(codes, target.encode(shown.select(nw.col(_VALUE).alias(target.name))), records)
 
 
-# People who are among the known and the breached: an adversary that has seen them is no test.
+# People among both the known and the breached: an adversary that has seen them is not a fair test.
 
 
 class OverlapWarning(UserWarning):
@@ -421,16 +422,16 @@ class OverlapWarning(UserWarning):
     >>> import warnings, modicum as md
     >>> X = md.datasets.load_adult().X[["age", "race", "sex"]][:1_000]
     >>> g = md.Uniform(buckets=2).fit(X).generalization_
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     found = md.attacks.Reconstruction(personal=["sex"]).run(g, known=X, breached=X[:500])
-    >>> [warning.category.__name__ for warning in said]
+    >>> [warning.category.__name__ for warning in caught]
     ['OverlapWarning']
     """
 
 
 def warn_of_overlap(breach: Breach) -> int:
-    """Count the breached rows that the adversary has seen before, and warn where there are any."""
+    """Count the breached rows that the adversary has seen before, and warn if there are any."""
     count = count_shared_rows(breach.known, breach.breached, breach.artifact.schema, breach.artifact.names)
     if count:
         warnings.warn(overlap_text(count, len(breach.breached)), OverlapWarning, stacklevel=3)
@@ -438,21 +439,21 @@ def warn_of_overlap(breach: Breach) -> int:
 
 
 def overlap_text(count: int | str, breached: int) -> str:
-    """What the overlap means; the count is a number, or words where it may not be told."""
-    told = count if isinstance(count, str) else f"{count:,}"
+    """Return the warning about an overlap; `count` is a number, or words if the number must not be reported."""
+    rows = count if isinstance(count, str) else f"{count:,}"
     return (
-        f"{told} of the {breached:,} breached rows are also among the known ones, so that the adversary has seen "
-        "them: the errors say less than they seem to."
+        f"{rows} of the {breached:,} breached rows are also among the known ones. The adversary has already seen them, "
+        "so its errors may not apply to other people."
     )
 
 
 def count_shared_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> int:
-    """How many breached rows are the same people's as known ones.
+    """Count the breached rows of people who are also among the known ones.
 
-    With a person column: the rows of persons who are in both. Else the rows with an index label that both frames have,
-    where these are equal in every attribute far more often than any two rows. Else, from equal rows: of records drawn
-    independently, as many breached rows have an equal known one as known rows have another; what is beyond that by four
-    standard errors or more is taken for the same people.
+    With a person column, these are the rows of persons in both frames. Otherwise, they are the rows with an index label
+    in both frames, if such rows are equal in every attribute far more often than any two rows. Otherwise, equal rows
+    are compared: among independent records, a breached row has an equal known row as often as a known row has another.
+    An excess of four standard errors or more counts as the same people.
 
     Examples
     --------
@@ -487,7 +488,7 @@ def _persons_in_both(known: Any, breached: Any) -> int:
 
 
 def _number_rows(known: Any, breached: Any, schema: Schema, names: list[str]) -> Codes:
-    """A number per row, known rows first, equal where all attributes are."""
+    """Number the rows, known ones first; rows with equal attributes get equal numbers."""
     columns = []
     for name in names:
         pair = [column(frame, name) for frame in (known, breached)]

@@ -20,14 +20,14 @@ from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Schema
 from modicum.typing import Codes, Floats
 
-# The records of A7 as it needs them: every combination of both halves once, and how many records have it.
+# The records of A7: each combination of both halves, with its number of records.
 #
-# Which combinations are drawn depends on these counts alone, neither on the order of records nor on who counted them.
+# The random draws depend only on these counts, not on the order of records or the engine.
 
 
 @dataclass(frozen=True)
 class LinkedSide:
-    """Records in memory, or different ones with how many there are of each."""
+    """Records in memory, or distinct records with their counts."""
 
     frame: Any
     records: Codes | None
@@ -35,16 +35,15 @@ class LinkedSide:
 
     @classmethod
     def of(cls, g: Generalization, X: Any, names: Sequence[str]) -> "LinkedSide":
-        """The named attributes of records; a table in an engine is counted there."""
+        """Read the named attributes of records; a table in an engine is counted there."""
         if not is_table(X):
             frame = as_frame(X, g.names)
             return cls(frame, None, person_codes(g.schema, frame))
         table = table_at(X)
         if g.schema.person is not None and g.schema.person in table.types:
             raise ParameterError(
-                f"The records have the column {g.schema.person!r}, which says whose they are; {table.engine} links "
-                "records by their counts alone. Give a sample in memory, or leave the column out where everyone has "
-                "one record."
+                f"The records have the person column {g.schema.person!r}, but {table.engine} links records only by "
+                "their counts. Give a sample in memory, or omit the column if everyone has one record."
             )
         lazy, keys = with_keys(table, names)
         found, records = count_combinations(lazy, keys, "both halves")
@@ -55,19 +54,19 @@ class LinkedSide:
 
     @property
     def people(self) -> int:
-        """How many people they are of."""
+        """The number of people."""
         return len(self) if self.persons is None or not len(self.persons) else int(self.persons.max()) + 1
 
 
 @dataclass(frozen=True)
 class Halves:
-    """Every combination of two halves: a number for each half as it is and as it is seen, and how many have it.
+    """Every combination of two halves, numbered in full and by their buckets, with its counts.
 
     Attributes
     ----------
-    full, seen : for the halves a and b, each combination's number; equal where the half is, or its buckets are
-    breached : how many breached records have each combination
-    people : the combination of each row of those whose halves are linked
+    full, seen : for the halves a and b, the number of each combination's half, by full values and by buckets
+    breached : the number of breached records with each combination
+    people : the combination of each row to link
     """
 
     full: list[Codes]
@@ -95,7 +94,7 @@ class Halves:
 
 
 def _draw_people(groups: Codes, people: LinkedSide, many: int, k: int, random_state: int) -> list[Codes]:
-    """Disjoint draws of k people, one record of each: the combinations of those drawn, from that of each row."""
+    """Draw disjoint samples of k people, with one record each; return the combinations of their records."""
     random = np.random.default_rng(random_state)
     count = min(_ROUNDS, people.people // k)
     if people.persons is not None:
@@ -108,7 +107,7 @@ def _draw_people(groups: Codes, people: LinkedSide, many: int, k: int, random_st
 
 
 def _codes(g: Generalization, frame: Any, names: Sequence[str]) -> Codes:
-    """The codes of some attributes; 0 where one is not collected."""
+    """Return the codes of some attributes; 0 for an attribute that is not collected."""
     return np.column_stack([g[name].encode(column(frame, name)) for name in names])
 
 
@@ -118,27 +117,28 @@ def _count_by_group(groups: Codes, records: Codes | None, many: int) -> Codes:
 
 # The attack
 
-MOST_PEOPLE = 3_000  # linked at once: the matching takes their number to the third power
+MOST_PEOPLE = 3_000  # linked at once: the time of the matching grows with their third power
 _ROUNDS = 10
-_NEVER = 0.01  # records that a pair counts as which never occurs
+_NEVER = 0.01  # count of a pair that never occurs
 _BALANCING = 50
 
 
 @dataclass(frozen=True)
 class LinkResult(PlainResult):
-    """How many halves were joined rightly.
+    """How many halves were linked correctly.
 
     Attributes
     ----------
-    error : share of people whose halves were joined wrongly; higher is more private
-    interval : its 95% interval; with five rounds or more the links of one are not taken for independent
-    naive, raw : the same for a random matching, which does not use the breach, and with the raw records breached
-    linked : share of people joined rightly, 1 − error; halves that are equal count as the same
-    same_person, same_person_naive : share joined to the very same person, equal halves drawn at random; by chance
-    a, b : the attributes of either half
+    error : share of people whose halves were linked wrongly; higher is more private
+    interval : its 95% interval; with five rounds or more, links of the same round do not count as independent
+    naive, raw : the same for a random matching, which does not use the breach, and for breached raw records
+    linked : share of people linked correctly, 1 − error; equal halves count as the same
+    same_person, same_person_naive : share linked to the very same person, with ties among equal halves broken at
+        random; and the same by chance
+    a, b : the attributes of each half
     k : how many people were linked at once
     people : how many people were linked in all rounds
-    random_state, seconds : the seed, and how long it took
+    random_state, seconds : the seed and the time
 
     Examples
     --------
@@ -167,7 +167,7 @@ class LinkResult(PlainResult):
 
     @property
     def linked(self) -> float:
-        """The share of people whose halves were joined rightly."""
+        """The share of people whose halves were linked correctly."""
         return 1 - self.error
 
 
@@ -178,16 +178,16 @@ class Linkability:
 
         p(x_A = a | x_B = b) ≈ |{z ∈ S'_min : z_{A∪B} = g_{A∪B}(a, b)}| / |{z ∈ S'_min : z_B = g_B(b)}|,
 
-    where b's bucket never occurs the share of a's bucket among all. It scales these chances until every half belongs to
-    one person, and joins the halves by the matching with the highest sum. A pair that never occurs counts as a
-    hundredth of a record. Ten rounds link k people each, as far as there are so many; halves that look alike to the
-    adversary are joined at random, and the share that this gets right is computed, not drawn.
+    or, if b's bucket never occurs, as the share of a's bucket. It scales these chances until every half belongs to one
+    person, and links the halves by the matching with the highest sum. A pair that never occurs counts as a hundredth of
+    a record. Up to ten rounds link k different people each. Halves that look the same to the adversary are linked at
+    random; the expected share of correct links is computed, not drawn.
 
     Parameters
     ----------
     a, b : names of attributes; none may be in both
     k : int
-        How many people are linked at once; by default a tenth of them, but at most 1,000. At most 3,000.
+        How many people are linked at once, at most 3,000; by default a tenth of them, up to 1,000.
     random_state : int
 
     Examples
@@ -215,7 +215,7 @@ class Linkability:
         g : Generalization
         breached : frame with full records, of which the adversary sees the buckets; a table in an engine is counted
             there, by the combinations of both halves
-        people : frame with full records of the people whose halves are to be linked; the breached ones by default
+        people : frame with full records of the people whose halves are linked; by default the breached ones
         """
         start = time.perf_counter()
         self._check_halves(g)
@@ -248,7 +248,7 @@ class Linkability:
         )
 
     def check(self, g: Artifact, breached: Any, people: Any = None) -> int:
-        """Refuse what cannot be linked, and say how many people are linked at once."""
+        """Refuse data that cannot be linked, and return how many people are linked at once."""
         self._check_halves(g)
         breach = as_frame(breached, g.names)
         drawn_from = breach if people is None else as_frame(people, g.names)
@@ -257,7 +257,7 @@ class Linkability:
     def _check_halves(self, g: Artifact) -> None:
         if not isinstance(g, Generalization):
             raise ParameterError(
-                "Linkability needs an artifact that generalizes attribute by attribute; this one does not."
+                "Linkability needs an artifact that generalizes attribute by attribute, such as a `Generalization`."
             )
         for letter, half in (("a", self.a), ("b", self.b)):
             if not isinstance(half, list) or not half:
@@ -272,11 +272,11 @@ class Linkability:
                 )
         both = [name for name in self.a if name in self.b]
         if both:
-            raise ParameterError(f"The attribute {both[0]!r} is in both halves, so they would be linked by it alone.")
+            raise ParameterError(f"The attribute {both[0]!r} is in both halves. Remove it from one of them.")
 
     def _size(self, people: int, breached: int) -> int:
         if not breached:
-            raise DataError("The breached data has 0 rows, so there is nothing to link by.")
+            raise DataError("The breached data has 0 rows, so nothing can be linked.")
         k = max(2, min(1_000, people // _ROUNDS)) if self.k is None else self.k
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 2 <= k <= MOST_PEOPLE:
             raise ParameterError(
@@ -288,23 +288,23 @@ class Linkability:
 
 
 def people_in(g: Artifact, frame: Any) -> int:
-    """How many people the records are of."""
+    """Count the people of the records."""
     return LinkedSide(frame, None, person_codes(g.schema, frame)).people
 
 
 def _compute_chances(found: Halves, seen: Sequence[Codes], rows: Codes, random_state: int) -> Floats:
-    """For each of the people drawn, the chance that the half joined to x_B, by what is seen, equals their own x_A.
+    """Compute for each drawn person the chance that the half linked to their x_B equals their own x_A.
 
-    People with the same buckets of B are alike to the adversary, and so are halves with the same buckets of A. If f of
-    the n_b people like this one are joined to the n_a halves like theirs, of which c equal it, the chance is
-    f/n_b · c/n_a.
+    To the adversary, people with the same buckets of B look the same, and so do halves with the same buckets of A. If f
+    of the n_b people who look like this one are linked to the n_a halves that look like theirs, and c of these halves
+    equal theirs, the chance is f/n_b · c/n_a.
     """
     from scipy.optimize import linear_sum_assignment
 
     kinds_a, of_a, many_a = np.unique(seen[0][rows], return_inverse=True, return_counts=True)
     kinds_b, of_b, many_b = np.unique(seen[1][rows], return_inverse=True, return_counts=True)
     chances = _balance_chances(_chances(seen, kinds_a, kinds_b, found.breached), many_a, many_b)
-    # Where several matchings are equally good, the order of the halves must not give the truth away.
+    # If several matchings are equally good, the order of the halves must not reveal the truth.
     random = np.random.default_rng(random_state)
     b, a = random.permutation(of_b), random.permutation(of_a)
     people, joined = linear_sum_assignment(chances[b][:, a], maximize=True)
@@ -314,7 +314,7 @@ def _compute_chances(found: Halves, seen: Sequence[Codes], rows: Codes, random_s
 
 
 def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, breached: Codes) -> Floats:
-    """p(a | b) for all kinds of halves, by counting among the breached."""
+    """Estimate p(a | b) for all kinds of halves by counting among the breached."""
     a, b = seen
     width = int(a.max()) + 1
     there = np.flatnonzero(breached)
@@ -329,7 +329,7 @@ def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, breached: Co
 
 
 def _balance_chances(chances: Floats, many_a: Codes, many_b: Codes) -> Floats:
-    """The chances scaled so that every half belongs to one person: rows and columns sum to one (Sinkhorn)."""
+    """Scale the chances until every half belongs to one person: rows and columns sum to one (Sinkhorn)."""
     for _ in range(_BALANCING):
         chances = chances / (many_b @ chances)
         chances = chances / (chances @ many_a)[:, None]
@@ -337,5 +337,5 @@ def _balance_chances(chances: Floats, many_a: Codes, many_b: Codes) -> Floats:
 
 
 def _alike(halves: Codes) -> Codes:
-    """How many of the people drawn have the same half."""
+    """Return how many of the drawn people have the same half."""
     return np.bincount(halves)[halves]

@@ -1,4 +1,4 @@
-"""A6: the same people breached under several generalizations [Staab24 §5, §8.1, Appendix A]."""
+"""A6: attack people who were breached under several generalizations [Staab24 §5, §8.1, Appendix A]."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ AVERAGED, JOINT = "breaches averaged", "joint refinement"
 
 @dataclass(frozen=True)
 class MultiBreachResult(AttackResult):
-    """The success of A6, and beside it that of A1 on every single breach, in the order given.
+    """The success of A6, with that of A1 on every single breach, in the given order.
 
     Attributes
     ----------
@@ -51,10 +51,10 @@ class MultiBreachResult(AttackResult):
 class MultiBreach:
     """The adversary A6, who sees the same people under two or more generalizations.
 
-    Two ways to use them all are tried. As in the paper, one adversary per breach is trained, their chances are averaged
-    and masked by what all breaches together leave possible. Or one adversary is trained on the joint refinement, whose
-    buckets are the intersections. For each attribute the stronger one is taken, a single breach's adversary among them,
-    as judged on a fifth of the known records, and reported on the breached ones.
+    It tries two ways to combine them. As in the paper, it trains one adversary per breach, averages their chances and
+    keeps only the values that are possible under all breaches. Or it trains one adversary on the joint refinement,
+    whose buckets are the intersections. For each attribute, the strongest of these and of the single breaches'
+    adversaries on a fifth of the known records attacks the breached ones.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class MultiBreach:
         self.random_state = random_state
 
     def run(self, generalizations: Sequence[Generalization], known: Any, breached: Any) -> MultiBreachResult:
-        """Learn from the known records, attack the breached ones with all breaches together.
+        """Learn from the known records, and attack the breached ones with all breaches together.
 
         Parameters
         ----------
@@ -104,7 +104,8 @@ class MultiBreach:
         whole = breaches[-1]
         if len(whole.known) < _LEAST_KNOWN:
             raise DataError(
-                f"The known data has {len(whole.known)} rows; several breaches need at least {_LEAST_KNOWN}."
+                f"The known data has {len(whole.known)} rows; an attack on several breaches needs at least "
+                f"{_LEAST_KNOWN}."
             )
         warn_of_overlap(whole)
         start = time.perf_counter()
@@ -121,16 +122,16 @@ class MultiBreach:
         return MultiBreachResult(**vars(result), alone=errors, alone_intervals=intervals)
 
     def _breaches(self, views: Sequence[Generalization], known: Any, breached: Any) -> list[Breach]:
-        """The same people under every view; what can be guessed of them is what the joint one, the last, names."""
+        """Return a breach for every view; the last, joint one defines the values to guess."""
         options = (self.personal, self.bins, self.members, self.random_state)
         whole = Breach(views[-1], known, breached, *options)
         return [*(Breach(view, known, breached, *options, whole.targets) for view in views[:-1]), whole]
 
     def _strongest(self, views: Sequence[Generalization], whole: Breach) -> dict[str, str]:
-        """For each attribute the way that guesses right most often about known records which did not train it."""
+        """Return for each attribute the way that is right most often on known records held out from training."""
         aside = set_aside(len(whole.known), person_codes(views[0].schema, whole.known), self.random_state)
-        rest, judged = (whole.known[np.flatnonzero(rows).tolist()] for rows in (~aside, aside))
-        trial = self._breaches(views, rest, judged)
+        training, held_out = (whole.known[np.flatnonzero(rows).tolist()] for rows in (~aside, aside))
+        trial = self._breaches(views, training, held_out)
         found = self._guesses(trial)
         hits = {
             way: {name: float(np.mean(guess.value == trial[-1].values[name])) for name, guess in guesses.items()}
@@ -140,7 +141,7 @@ class MultiBreach:
         return {name: max(preferred, key=lambda way: hits[way][name]) for name in whole.attributes}
 
     def _guesses(self, breaches: Sequence[Breach]) -> dict[str, dict[str, Guess]]:
-        """What each way guesses of the breached records: each breach alone, averaged, and joint."""
+        """Return the guesses of each way about the breached records: each breach alone, averaged, and joint."""
         step = KnowledgeStep(tuple(breaches[0].attributes))
         pieces = [partial(breach.learn_portfolio, step) for breach in breaches]
         portfolios = run_all(pieces, "Learning from several breaches", n_jobs=self.n_jobs, progress=self.progress)
@@ -150,7 +151,7 @@ class MultiBreach:
 
 
 def joint_views(generalizations: Any) -> list[Generalization]:
-    """The generalizations, and last the one that is as fine as all of them together."""
+    """Return the generalizations, followed by their intersection."""
     given = list(generalizations) if isinstance(generalizations, Iterable) else []
     if len(given) < 2 or not all(isinstance(g, Generalization) for g in given):
         raise ParameterError("Several breaches need at least two generalizations of the same people.")
@@ -158,13 +159,13 @@ def joint_views(generalizations: Any) -> list[Generalization]:
 
 
 def _measure_single_breach(whole: Breach, guesses: Mapping[str, Guess], weights: dict[str, float]) -> AttackResult:
-    """The success of a single breach's adversary."""
+    """Return the success of a single breach's adversary."""
     answers = {name: [AdversaryAnswer(guess, "A1", 0.0, 0.0)] for name, guess in guesses.items()}
     return result_of("A1", whole, answers, weights)
 
 
 def _average_guesses(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]) -> dict[str, Guess]:
-    """The mean of the single breaches' chances, masked by all of them, for every breached record."""
+    """Guess every breached record from the mean of the breaches' chances, among values possible under all of them."""
     joint, single = breaches[-1], breaches[:-1]
     _, cells = joint.inputs((), 1).distinct()
     first = np.unique(cells, return_index=True)[1]
@@ -181,5 +182,5 @@ def _average_guesses(breaches: Sequence[Breach], portfolios: Sequence[Portfolio]
 
 
 def _possible(breaches: Sequence[Breach], name: str, rows: Any) -> Mask:
-    """What all breaches together leave possible."""
+    """Mark the values that are possible under all breaches."""
     return np.logical_and.reduce([breach.possible(name, 1, rows) for breach in breaches])

@@ -30,38 +30,38 @@ from modicum.typing import Mask
 
 
 class Reconstruction:
-    """The reconstruction adversaries A1, A3, A4 and A5; A2 is a question to their result.
+    """The reconstruction adversaries A1, A3, A4 and A5; A2 is computed from their result.
 
     An adversary knows the artifact and full records of other people (`known`), and sees the buckets of the breached
-    ones. It guesses every personal attribute, and the error is the share of wrong guesses, mean over the attributes:
+    ones. It guesses every personal attribute. The error is the share of wrong guesses, averaged over the attributes:
 
         PR_A1(g) = min_h E[ (1/|P|) Σ_p 1{h(g(x))_p ≠ x_p} ]        [Staab24 §5]
 
-    With side knowledge h also sees the full values of other attributes of the same person: A3 the non-personal ones,
-    A4 all but the guessed one, A5 the non-personal ones and those before the guessed one in an order, averaged over
-    the places in the order and over several orders.
+    With side knowledge, h also sees the full values of other attributes of the same person: A3 the non-personal ones,
+    A4 all except the guessed one, A5 the non-personal ones and those before the guessed one in an order, averaged over
+    the positions in the order and over several orders.
 
-    The minimum over h is approached by a portfolio: the paper's network, counts per cell with back-off, boosted trees
-    and their average. Each may only guess what the artifact leaves possible (Appendix A); the strongest for each
-    question is chosen on known records, never on the breached ones. Who sees the raw record reads the value off: `raw`
-    is 0.
+    A portfolio approximates the minimum over h: the paper's network, counts per cell with back-off, boosted trees and
+    their average. Each guesses only values that the artifact leaves possible (Appendix A). The strongest for each
+    question is chosen on known records, never on the breached ones. On raw records the value is visible, so `raw` is 0.
 
     Parameters
     ----------
     knowledge : "nothing" (A1), "non_personal" (A3), "all_but_one" (A4) or "prefix" (A5)
-        What it knows of the breached people besides their buckets.
-    personal : attributes to guess; the schema's personal attributes by default.
-    weights : attribute → how much it counts in the mean; an attribute that is not named counts 1.
+        The adversary's knowledge about the breached people besides their buckets.
+    personal : attributes to guess; by default the schema's personal attributes.
+    weights : attribute → its weight in the mean; by default 1.
     orders : int
-        For "prefix": in how many orders the attributes become known. They come in pairs, a random one and its reverse.
+        For "prefix": the number of orders in which attributes become known. They come in pairs, a random one and its
+        reverse.
     bins : int
-        A personal number counts as guessed when its bin is right, of so many bins of equal frequency among `known`.
+        The number of bins of equal frequency among `known`; a guess of a personal number is right if its bin is right.
     members : the models of the portfolio
         `MLP-2`, `MLP-3` and `MLP-5` of Appendix G can be added (PyTorch).
     n_jobs : int or None
-        How many questions are worked on at once: None for one, -1 for as many as there are cores.
+        How many questions run at once: None for one, -1 for one per core.
     progress : bool
-        Whether long work shows a bar on a terminal.
+        Show a bar on a terminal.
     random_state : int
 
     Examples
@@ -102,16 +102,16 @@ class Reconstruction:
         self.random_state = random_state
 
     def run(self, g: Artifact, known: Any, breached: Any) -> AttackResult:
-        """Learn from the known records, attack the breached ones.
+        """Learn from the known records, and attack the breached ones.
 
         Parameters
         ----------
         g : Generalization, or another artifact with `codes` and `possible`
-        known, breached : frames with full records; the breached ones are seen through `g` (and the side knowledge)
-            alone and used to count right guesses. Tables in an engine (both, and for "nothing" alone) are counted
-            there: everything is learned and judged from how many records have each combination of buckets and value,
-            and finds the same. What asks for single records then is not there: A2 (`confident`, `exposed`), the warning
-            of people who are in both, and persons with several records.
+        known, breached : frames with full records. The adversary sees the breached ones only through `g` (and the side
+            knowledge); their values serve to count right guesses. With knowledge "nothing", both may be tables in an
+            engine, which counts the records of each combination of buckets and value; the result is the same. Results
+            for single records are then missing: A2 (`confident`, `exposed`), the warning about people in both tables,
+            and persons with several records.
         """
         check_parameters(self)
         breach = self._breach(g, known, breached)
@@ -123,25 +123,25 @@ class Reconstruction:
         return assemble_result(breach, self.knowledge, steps, answers, weights)
 
     def _breach(self, g: Artifact, known: Any, breached: Any) -> Breach:
-        """The breach as it is seen: record by record, or by counts where a table is in an engine."""
+        """Read the breach, record by record or as counts from an engine."""
         options = self.personal, self.bins, self.members, self.random_state
         if not is_table(known) and not is_table(breached):
             return Breach(g, known, breached, *options)
         if self.knowledge != "nothing":
             raise ParameterError(
-                "The 'knowledge' parameter of Reconstruction must be 'nothing' for a table in an engine: whoever knows "
-                "full values meets nearly every record alone. Give samples in memory for the others."
+                "The 'knowledge' parameter of Reconstruction must be 'nothing' for a table in an engine: with full "
+                "values nearly every record is unique. Give samples in memory for the other adversaries."
             )
         return CountedBreach(g, known, breached, *options)
 
     def steps(self, breach: Breach) -> list[KnowledgeStep]:
-        """The questions about a breach that this adversary answers."""
+        """Return the questions about a breach that this adversary answers."""
         return steps_of(self.knowledge, breach.artifact.names, breach.attributes, self.orders, self.random_state)
 
 
 @dataclass(frozen=True)
 class AdversaryAnswer:
-    """What is guessed about one attribute, by which model, how often right about known records set aside, how long."""
+    """The guesses about one attribute, the model, its hit rate on held-out known records, and the time."""
 
     guess: Guess
     method: str
@@ -159,11 +159,11 @@ def answer_questions(
     progress: bool,
     meanwhile: Sequence[Callable[[], Any]] = (),
 ) -> tuple[Answers, list[Any]]:
-    """Every question answered once, on the cores there are, and the results of what else is to be done meanwhile.
+    """Answer every question once, in parallel; return the answers and the results of the calls in `meanwhile`.
 
-    First come what z alone tells of all personal attributes (A1) and, where there is side knowledge, what z and the
-    non-personal ones tell (A3): there the networks' L2 is tuned, which questions about a single attribute then take
-    over, and whoever knows more may answer as they do (`assemble_result`).
+    A1's question comes first, about all personal attributes from z alone, together with A3's if any adversary has side
+    knowledge. These tune the networks' L2, which the questions about single attributes reuse. Adversaries that know
+    more may fall back on their answers (`assemble_result`).
     """
     plain, base = _first_steps(breach)
     together = list(dict.fromkeys([base, plain] if any(step != plain for step in steps) else [plain]))
@@ -172,7 +172,7 @@ def answer_questions(
     found: Answers = {}
     for answers, _ in done[: len(together)]:
         found |= answers
-    l2: dict[str, float] = done[0][1]  # A3's, where it is asked
+    l2: dict[str, float] = done[0][1]  # A3's if it ran, otherwise A1's
     rest = [step for step in dict.fromkeys(steps) if any((name, step.side) not in found for name in step.targets)]
     pieces = [partial(_answers, breach, step, l2) for step in rest]
     for answers, _ in run_all(pieces, "Guessing with side knowledge", n_jobs=n_jobs, progress=progress):
@@ -181,13 +181,13 @@ def answer_questions(
 
 
 def _first_steps(breach: Breach) -> tuple[KnowledgeStep, KnowledgeStep]:
-    """What A1 and A3 ask."""
+    """Return the questions of A1 and A3."""
     names, personal = breach.artifact.names, breach.attributes
     return steps_of("nothing", names, personal, 0, 0)[0], steps_of("non_personal", names, personal, 0, 0)[0]
 
 
 def _answers(breach: Breach, step: KnowledgeStep, l2: Mapping[str, float] | None) -> tuple[Answers, dict[str, float]]:
-    """The answers to one question, and the L2 that its networks have."""
+    """Answer one question; return the answers and the L2 of the networks."""
     start = time.perf_counter()
     portfolio = breach.learn_portfolio(step, l2)
     guesses = breach.guess_values(step, portfolio)
@@ -202,20 +202,20 @@ def _answers(breach: Breach, step: KnowledgeStep, l2: Mapping[str, float] | None
 def assemble_result(
     breach: Breach, knowledge: Knowledge, steps: Sequence[KnowledgeStep], answers: Answers, weights: dict[str, float]
 ) -> AttackResult:
-    """The result of one adversary from the answers to its questions.
+    """Combine the answers to the questions of one adversary into its result.
 
-    Who knows more can leave aside what it knows: where A3's or A1's answer was right more often about known records set
-    aside than the answer with more side knowledge, it is taken instead.
+    An adversary may ignore side knowledge: if A3's or A1's answer was right more often on held-out known records, it
+    replaces the answer with more knowledge.
     """
     less = [step.side for step in _first_steps(breach)]
-    asked = [(name, step.side) for step in steps for name in step.targets]
     by_attribute: dict[str, list[AdversaryAnswer]] = {name: [] for name in breach.attributes}
-    for name, side in asked:
-        own = answers[name, side]
-        tried = [own, *(answers[name, other] for other in reversed(less) if set(other) < set(side))]
-        best = max(tried, key=lambda answer: answer.right)
-        method = best.method if best is own else f"{best.method}, with less knowledge"
-        by_attribute[name].append(replace(best, method=method, seconds=own.seconds))
+    for step in steps:
+        for name in step.targets:
+            own = answers[name, step.side]
+            weaker = [answers[name, other] for other in reversed(less) if set(other) < set(step.side)]
+            best = max([own, *weaker], key=lambda answer: answer.right)
+            method = best.method if best is own else f"{best.method}, with less knowledge"
+            by_attribute[name].append(replace(best, method=method, seconds=own.seconds))
     return result_of(ADVERSARY[knowledge], breach, by_attribute, weights)
 
 
@@ -225,7 +225,7 @@ def result_of(
     answers: Mapping[str, Sequence[AdversaryAnswer]],
     weights: dict[str, float],
 ) -> AttackResult:
-    """Errors with their intervals and baselines; several answers about an attribute are averaged."""
+    """Compute errors, intervals and baselines; average several answers about an attribute."""
     wrong = {name: np.mean([_wrong(breach, name, a) for a in each], axis=0) for name, each in answers.items()}
     naive = {name: breach.mean(name, breach.values[name] != breach.naive[name]) for name in answers}
     results = {
@@ -239,9 +239,12 @@ def result_of(
         )
         for name, each in answers.items()
     }
-    alone = next(iter(results.values())) if len(results) == 1 else None  # a single attribute's is a share
-    said = {name: each[-1].guess.value for name, each in answers.items()}
-    error, interval = (alone.error, alone.interval) if alone else breach.compute_weighted_error(wrong, weights, said)
+    if len(results) == 1:
+        (only,) = results.values()
+        error, interval = only.error, only.interval
+    else:
+        values = {name: each[-1].guess.value for name, each in answers.items()}
+        error, interval = breach.compute_weighted_error(wrong, weights, values)
     return AttackResult(
         adversary=adversary,
         error=error,
@@ -274,12 +277,12 @@ def _guesses(breach: Breach, name: str, answers: Sequence[AdversaryAnswer]) -> G
 
 
 def _method(methods: Sequence[str]) -> str:
-    """The model, or the one that answered most of several questions."""
+    """Return the model that answered most questions."""
     return max(dict.fromkeys(methods), key=list(methods).count)
 
 
 def check_parameters(attack: Any) -> None:
-    """Refuse what an adversary cannot work with, before any work is done."""
+    """Refuse invalid parameters of an adversary before any work."""
     name = type(attack).__name__
 
     def refuse(parameter: str, wanted: str) -> None:

@@ -1,4 +1,4 @@
-"""What an attack found, always beside what it is compared to."""
+"""The results of an attack, with their baselines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ from modicum.measures.scores import renumber_units
 from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.typing import Codes, Floats, Mask
 
-# A2: the guesses that an adversary is most confident of [Staab24 §5, §8.1].
+# A2: the adversary's most confident guesses [Staab24 §5, §8.1].
 
 PERCENT = (1.0, 5.0, 10.0, 25.0, 50.0, 100.0)  # of the guesses, the most confident first
 
 
 @dataclass(frozen=True)
 class ConfidentResult(PlainResult):
-    """The adversary's success on the guesses it is most confident of (A2).
+    """The adversary's success on its most confident guesses (A2).
 
     Attributes
     ----------
-    percent : how many of its guesses about each attribute, the most confident first
-    records : how many guesses about each attribute that are
-    people : of how many people at least, where one has several records
-    error, interval : mean share of wrong ones over the attributes, with its 95% interval
+    percent : the share of guesses about each attribute, most confident first
+    records : the number of these guesses, for each attribute
+    people : the smallest number of people for any attribute, if people have several records
+    error, interval : the share of wrong guesses, averaged over the attributes, with its 95% interval
     naive, raw : the same mean for the naive guess about the same records, and for raw data
     by_attribute : attribute → error
     naive_by_attribute : attribute → error of the naive guess about the same records
@@ -58,13 +58,13 @@ class ConfidentResult(PlainResult):
 
     @property
     def worst(self) -> str:
-        """The attribute about which these guesses gain most over the naive one."""
+        """The attribute on which these guesses gain most over the naive guess."""
         return max(self.by_attribute, key=lambda name: self.naive_by_attribute[name] - self.by_attribute[name])
 
 
 @dataclass(frozen=True)
 class Guesses:
-    """Every guess about one attribute: of which record, how sure, and whether it and the naive guess are right."""
+    """Every guess about one attribute: the record, its chance, and whether it and the naive guess are right."""
 
     rows: Codes
     chance: npt.NDArray[np.float32]
@@ -72,17 +72,17 @@ class Guesses:
     naive: Mask
 
     def some(self, chosen: Codes) -> "Guesses":
-        """The chosen ones."""
+        """Return the chosen guesses."""
         return Guesses(self.rows[chosen], self.chance[chosen], self.right[chosen], self.naive[chosen])
 
     def rank_guesses(self, random_state: int) -> Codes:
-        """The guesses from the most to the least confident; equally confident ones in a seeded random order."""
+        """Order the guesses from most to least confident, ties in a seeded random order."""
         ties = np.random.default_rng(random_state).permutation(len(self.chance))
         return np.lexsort((ties, -self.chance.astype(np.float64)))
 
 
 def most_confident(result: "AttackResult", percent: Sequence[float]) -> list[ConfidentResult]:
-    """The error on the k% most confident guesses about each attribute, mean over the attributes, for every k."""
+    """Compute the error on the k% most confident guesses about each attribute, averaged over attributes, for each k."""
     order = {name: each.rank_guesses(result.random_state) for name, each in result.guesses.items()}
     total = len(next(iter(order.values())))
     found = []
@@ -109,9 +109,9 @@ def most_confident(result: "AttackResult", percent: Sequence[float]) -> list[Con
 
 
 def find_most_exposed(guesses: Mapping[str, Guesses], n: int, attribute: str | None, random_state: int) -> pd.DataFrame:
-    """The n most confident guesses about one attribute or all, the highest in the rank of their attribute first."""
+    """Return the n most confident guesses about one attribute or all, ordered by their rank within the attribute."""
     if attribute is not None and attribute not in guesses:
-        raise ParameterError(f"The attribute {attribute!r} was not guessed, only {format_names(guesses)}.")
+        raise ParameterError(f"The attribute {attribute!r} was not attacked. Choose one of {format_names(guesses)}.")
     found = []
     for name in guesses if attribute is None else [attribute]:
         each = guesses[name]
@@ -131,12 +131,12 @@ def find_most_exposed(guesses: Mapping[str, Guesses], n: int, attribute: str | N
 
 
 def check_percent(percent: Sequence[float]) -> list[float]:
-    """The percentages as floats; what is none, or beyond 0 and 100, is refused."""
-    asked = list(percent) if isinstance(percent, Iterable) and not isinstance(percent, str) else []
-    is_number = all(isinstance(k, int | float | np.number) and not isinstance(k, bool) for k in asked)
-    if not asked or not is_number or not all(0 < k <= 100 for k in asked):
+    """Convert the percentages to floats; refuse anything that is not a number above 0, up to 100."""
+    values = list(percent) if isinstance(percent, Iterable) and not isinstance(percent, str) else []
+    is_number = all(isinstance(k, int | float | np.number) and not isinstance(k, bool) for k in values)
+    if not values or not is_number or not all(0 < k <= 100 for k in values):
         raise ParameterError(f"The 'percent' parameter must list numbers above 0, up to 100. Got {percent!r} instead.")
-    return [float(k) for k in asked]
+    return [float(k) for k in values]
 
 
 def _mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
@@ -148,38 +148,38 @@ def _people(rows: Codes, persons: Codes | None) -> int:
 
 
 def _interval(result: "AttackResult", chosen: Mapping[str, Guesses], error: float) -> Interval:
-    """By resampling the records (whole persons); that of a plain mean where the resamples agree or are too few."""
+    """Resample the records (whole persons); if resamples agree or are too few, use the interval of a plain mean."""
     persons = result.persons
-    shown = np.unique(np.concatenate([each.rows for each in chosen.values()]))
-    units = renumber_units(persons, shown)
-    taken = _count_taken(chosen, shown)
+    rows = np.unique(np.concatenate([each.rows for each in chosen.values()]))
+    units = renumber_units(persons, rows)
+    counts = _count_guesses(chosen, rows)
     if len(chosen) == 1:
-        return mean_interval(taken[:, 1] / taken[:, 0], units)
+        return mean_interval(counts[:, 1] / counts[:, 0], units)
     shares = np.array([result.weights[name] for name in chosen])
 
     def resampled(draws: Any) -> float:
-        counted = draws @ taken
-        return float(np.sum(shares * counted[1::2] / np.maximum(counted[::2], 1)))
+        totals = draws @ counts
+        return float(np.sum(shares * totals[1::2] / np.maximum(totals[::2], 1)))
 
-    if _people(shown, persons) >= ENOUGH_UNITS:
-        low, high = Resampling(len(shown), units, random_state=result.random_state).interval(resampled)
+    if _people(rows, persons) >= ENOUGH_UNITS:
+        low, high = Resampling(len(rows), units, random_state=result.random_state).interval(resampled)
         if low < high:
             return low, high
-    first = np.unique(next(iter(chosen.values())).rows)  # no more than there are guesses about one attribute
+    first = np.unique(next(iter(chosen.values())).rows)  # at most the guesses about one attribute
     return mean_interval(np.full(len(first), error), renumber_units(persons, first))
 
 
-def _count_taken(chosen: Mapping[str, Guesses], shown: Codes) -> Floats:
-    """For each record shown and each attribute, how many guesses are taken, and how many of them are wrong."""
-    table = np.zeros((len(shown), 2 * len(chosen)))
+def _count_guesses(chosen: Mapping[str, Guesses], rows: Codes) -> Floats:
+    """Count the chosen guesses, and the wrong ones, for each of these records and each attribute."""
+    table = np.zeros((len(rows), 2 * len(chosen)))
     for i, each in enumerate(chosen.values()):
-        place = np.searchsorted(shown, each.rows)
-        table[:, 2 * i] = np.bincount(place, minlength=len(shown))
-        table[:, 2 * i + 1] = np.bincount(place, weights=~each.right, minlength=len(shown))
+        place = np.searchsorted(rows, each.rows)
+        table[:, 2 * i] = np.bincount(place, minlength=len(rows))
+        table[:, 2 * i + 1] = np.bincount(place, weights=~each.right, minlength=len(rows))
     return table
 
 
-# What an attack found
+# The result of an attack
 
 
 @dataclass(frozen=True)
@@ -192,8 +192,8 @@ class AttributeResult:
     interval : 95% interval of the error
     naive : the error of always guessing the most frequent known value
     raw : the error on raw data
-    values : how many values there are to choose from
-    method : the model that was strongest on known data
+    values : the number of possible values
+    method : the strongest model on known data
 
     Examples
     --------
@@ -215,12 +215,12 @@ class AttributeResult:
 
     @property
     def gain(self) -> float:
-        """How many more records it gets right than the naive guess, as a share of all."""
+        """The share of records that it guesses right beyond the naive guess."""
         return self.naive - self.error
 
 
 class Aggregate(TypedDict):
-    """An error over the attributes and the naive guess's; `attribute` is None for the mean."""
+    """An error over the attributes, with that of the naive guess; `attribute` is None for the mean."""
 
     error: float
     naive: float
@@ -229,7 +229,7 @@ class Aggregate(TypedDict):
 
 @dataclass(frozen=True)
 class AttackResult(PlainResult):
-    """The adversary's success, mean over attributes and for each.
+    """The adversary's success, for each attribute and on average.
 
     Attributes
     ----------
@@ -239,9 +239,9 @@ class AttackResult(PlainResult):
     naive, raw : the same mean for the naive guess and for raw data
     by_attribute : attribute → `AttributeResult`
     weights : attribute → its share in the mean
-    records : how many breached records were attacked
-    known : how many records the adversary learned from
-    random_state, seconds : the seed, and how long the work took, added up over the questions
+    records : the number of attacked records
+    known : the number of records that the adversary learned from
+    random_state, seconds : the seed, and the work time summed over the questions
 
     Examples
     --------
@@ -273,13 +273,13 @@ class AttackResult(PlainResult):
 
     @property
     def worst(self) -> str:
-        """The attribute about which the adversary gains most over the naive guess, of those that count in the mean."""
+        """The attribute, with a weight above 0, on which the adversary gains most over the naive guess."""
         counted = [name for name, weight in self.weights.items() if weight > 0]
         return max(counted, key=lambda name: self.by_attribute[name].gain)
 
     @property
     def aggregates(self) -> dict[str, Aggregate]:
-        """The error as mean, max and min over the attributes [Staab24 §8.2], and whose the latter two are."""
+        """The mean, max and min error over the attributes [Staab24 §8.2], with the attributes of max and min."""
         errors = {name: result.error for name, result in self.by_attribute.items()}
         most, least = max(errors, key=lambda name: errors[name]), min(errors, key=lambda name: errors[name])
         return {
@@ -289,11 +289,11 @@ class AttackResult(PlainResult):
         }
 
     def confident(self, percent: Sequence[float] = PERCENT) -> list[ConfidentResult]:
-        """The error on the k% guesses of each attribute that the adversary is most confident of (A2, [Staab24 §8.1]).
+        """Compute the error on the k% most confident guesses about each attribute (A2, [Staab24 §8.1]).
 
-        The confidence of a guess is its chance among the values that are possible, and counts relative to all guesses
-        about that attribute: the k% highest are taken, ⌈k% · n⌉ of n. Records with the same buckets have the same
-        chance; those that tie at the limit are taken in a random order that the seed fixes.
+        The confidence of a guess is its chance among the possible values. For each attribute, the ⌈k% · n⌉ highest of n
+        guesses count. Records with the same buckets have the same chance; ties at the limit are broken in a seeded
+        random order.
 
         Parameters
         ----------
@@ -313,19 +313,19 @@ class AttackResult(PlainResult):
         return most_confident(self, check_percent(percent))
 
     def exposed(self, n: int = 10, attribute: str | None = None) -> pd.DataFrame:
-        """The guesses that the adversary is most confident of: whose they are, and about what.
+        """Return the most confident guesses, with their records and attributes.
 
-        For the team alone: rows are never named in a report.
+        For the team only: reports never name rows.
 
         Parameters
         ----------
         n : int
-        attribute : one attribute; all of them by default
+        attribute : one attribute; by default all
 
         Returns
         -------
-        frame with `row` (position among the breached records), `attribute`, `chance` (that the guess is right, as the
-        adversary sees it), `percent` (so many of its guesses about that attribute are at least as confident) and
+        frame with `row` (position among the breached records), `attribute`, `chance` (the adversary's estimate that the
+        guess is right), `percent` (the share of its guesses about that attribute that are at least as confident) and
         `right`; sorted by `percent`, then by chance.
         """
         self._check_single()
@@ -334,22 +334,22 @@ class AttackResult(PlainResult):
     def _check_single(self) -> None:
         if not self.guesses:
             raise ParameterError(
-                "The breach was counted in an engine, so that there are no single guesses; attack a sample in memory."
+                "The breach was counted in an engine, so there are no single guesses. Attack a sample in memory."
             )
 
 
-# A measured number with its interval and what it is compared to.
+# A measured number with its interval and baseline.
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What was found, between which ends it lies at 95%, and what an adversary without any attack would reach.
+    """A measured value, its 95% interval, and the value without any attack.
 
     Attributes
     ----------
-    value : None where the data is too small to tell, or where there is nothing to divide by
-    interval : None where there is no value
-    naive : the baseline; None where it has none
+    value : None if the data is too small, or if there is nothing to divide by
+    interval : None if there is no value
+    naive : the baseline, or None
     reason : why there is no value
 
     Examples
@@ -369,5 +369,5 @@ class Estimate:
     def __str__(self) -> str:
         if self.value is None or self.interval is None:
             return f"unknown: {self.reason}"
-        beside = "" if self.naive is None else f"; naive {self.naive:.3f}"
-        return f"{self.value:.3f} ({self.interval[0]:.3f} to {self.interval[1]:.3f}{beside})"
+        naive = "" if self.naive is None else f"; naive {self.naive:.3f}"
+        return f"{self.value:.3f} ({self.interval[0]:.3f} to {self.interval[1]:.3f}{naive})"

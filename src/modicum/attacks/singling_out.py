@@ -37,23 +37,23 @@ from modicum.table.schema import Schema
 from modicum.table.values import iso
 from modicum.typing import Codes
 
-# How many people are alike in what is seen of them: the counts behind A8, from memory or from an engine.
+# How many people have the same buckets: the counts behind A8, from memory or from an engine.
 
-Counted = tuple[Codes, Codes]  # the sizes of groups, from small to large, and how many groups have each
+Counted = tuple[Codes, Codes]  # the sizes of groups in ascending order, and the number of groups of each size
 
 
 @dataclass(frozen=True)
 class SeenCrowd:
-    """The groups of people who are alike.
+    """The groups of people with the same buckets.
 
     Attributes
     ----------
-    people : how many there are
-    alone : how many of them have a record that nobody else's equals
-    sizes : of the groups, and how many groups have each
+    people : the number of people
+    alone : how many of them have a unique record
+    sizes : the sizes of the groups, and the number of groups of each size
     persons : whether one person may have several records
     rarest : the buckets of the first of the smallest groups
-    alike : how many people are alike in all their records, where that was asked for
+    alike : the sizes of groups of people who are equal in all their records, if requested
     raw_alone : how many are alone in full detail
     """
 
@@ -67,7 +67,7 @@ class SeenCrowd:
 
     @property
     def interval(self) -> Interval:
-        """Of the share that is not alone: Wilson's, for so many independent people as the groups tell."""
+        """Wilson's interval of the share that is not alone, for the effective number of independent people."""
         if not self.alone or self.persons:
             return share_interval(self.people - self.alone, self.people)
         sizes, often = self.sizes
@@ -78,7 +78,7 @@ _EMPTY = "The breached data has 0 rows, so nobody can be singled out."
 
 
 def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> SeenCrowd:
-    """The people of a breach in memory."""
+    """Count the people of a breach in memory."""
     if not len(frame):
         raise DataError(_EMPTY)
     persons = person_codes(g.schema, frame)
@@ -98,13 +98,13 @@ def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> SeenCrowd
 
 
 def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> SeenCrowd:
-    """The people of a breach in an engine, counted there."""
+    """Count the people of a breach in an engine."""
     table = with_person(table, g.schema)
     person = PERSON if PERSON in table.types else None
     if person is not None and wants_alike:
         raise ParameterError(
-            f"The 'population' parameter needs to know who is alike in all their records, which {table.engine} does "
-            f"not count where the column {g.schema.person!r} says whose a record is; give a sample in memory."
+            f"The 'population' parameter compares people by all their records, which {table.engine} cannot count with "
+            f"the person column {g.schema.person!r}. Give a sample in memory."
         )
     seen = buckets_at(table, g)
     sizes = sizes_at(seen.lazy, seen.keys, person)
@@ -123,7 +123,7 @@ def crowd_at(g: Artifact, table: EngineTable, wants_alike: bool) -> SeenCrowd:
 
 
 def _raw(table: EngineTable, schema: Schema) -> tuple[nw.LazyFrame[Any], list[str]]:
-    """The records in full detail: what is a category as it is, what is a number as a number."""
+    """Return the records in full detail: categories as they are, numbers as numbers."""
     table.check(schema.features)
     words = [name for name in schema.features if schema[name].is_category]
     lazy, keys = with_keys(table, words)
@@ -136,18 +136,18 @@ def _raw(table: EngineTable, schema: Schema) -> tuple[nw.LazyFrame[Any], list[st
 
 
 def _count_alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:
-    """How many people have a record that nobody else's equals."""
+    """Count the people with a unique record."""
     single = sizes[groups] == 1
     return int(single.sum()) if persons is None else len(np.unique(persons[single]))
 
 
 def _alike(groups: Codes, sizes: Codes, persons: Codes | None) -> Codes:
-    """How many people are alike in all their records: the group sizes, where each has one."""
+    """Return the sizes of groups of people equal in all their records; with one record each, the group sizes."""
     if persons is None:
         return sizes
     width = int(persons.max()) + 1
     pairs = np.unique(groups * width + persons)
-    sign = np.random.default_rng(0).integers(0, 2**63, len(sizes), dtype=np.uint64)  # of a group; a person's add up
+    sign = np.random.default_rng(0).integers(0, 2**63, len(sizes), dtype=np.uint64)  # one per group, summed per person
     signs = np.zeros(width, dtype=np.uint64)
     np.add.at(signs, pairs % width, sign[pairs // width])
     return np.unique(signs, return_counts=True)[1]
@@ -155,26 +155,26 @@ def _alike(groups: Codes, sizes: Codes, persons: Codes | None) -> Codes:
 
 # The attack
 
-_STEPS = (1, 2, 5, 10, 20, 50, 100, 1000, 10_000)  # where the bars of the histogram start
+_STEPS = (1, 2, 5, 10, 20, 50, 100, 1000, 10_000)  # the starts of the histogram's bars
 
 
 @dataclass(frozen=True)
 class SinglingOutResult(PlainResult):
-    """Who stands out in a breach.
+    """How many people are unique in a breach.
 
     Attributes
     ----------
     error : share of people who are not alone with their buckets; higher is more private
-    interval : its 95% interval; people who share their buckets are not taken for independent
-    naive, raw : the same where nothing is collected (nobody is alone), and on raw data
-    unique : how many people have a combination of buckets to themselves
-    least : how many people have a rarest combination of buckets: the k of k-anonymity
+    interval : its 95% interval; people who share their buckets do not count as independent
+    naive, raw : the same if nothing is collected (nobody is alone), and on raw data
+    unique : how many people have a unique combination of buckets
+    least : how many people share a rarest combination of buckets: the k of k-anonymity
     rarest : how many combinations are that rare
-    groups : how many combinations there are
-    sizes : people in a group ("1", "2–4", …) → how many such groups there are
-    predicate : a description in words that fits a rarest combination (the first, in the order of the buckets) alone
-    population : how many people are expected to be unique in the whole population, where its size was given
-    people, random_state, seconds : how many people were breached, the seed, how long it took
+    groups : the number of combinations
+    sizes : people in a group ("1", "2–4", …) → number of such groups
+    predicate : a description in words that fits only one rarest combination (the first in the order of the buckets)
+    population : the expected number of unique people in the whole population, if its size was given
+    people, random_state, seconds : the number of breached people, the seed, and the time
 
     Examples
     --------
@@ -203,17 +203,17 @@ class SinglingOutResult(PlainResult):
 
 
 class SinglingOut:
-    """The adversary A8, who sees all breached records and points at one.
+    """The adversary A8, who sees all breached records and singles out one.
 
-    A combination of buckets z is as rare as the number of breached people who have it, |z|. Where |z| = 1, the
-    description of z is a predicate that isolates one person. Where the schema has a person column, persons are counted;
-    in the whole population, persons who are alike in all their records.
+    The rarity of a combination of buckets z is the number of breached people who have it, |z|. If |z| = 1, the
+    description of z is a predicate that isolates one person. With a person column in the schema, persons are counted;
+    for the whole population, persons who are equal in all their records.
 
     Parameters
     ----------
     population : int, optional
-        How many people there are of whom the breached ones are a random sample; then the expected number of unique
-        people among all of them is given, too (see `modicum.measures.uniqueness`).
+        The size of the population of which the breached people are a random sample; the result then also has the
+        expected number of unique people in it (see `modicum.measures.uniqueness`).
     random_state : int
 
     Examples
@@ -262,13 +262,13 @@ class SinglingOut:
             return None
         check_population(self.population, found.people)
         assert found.alike is not None
-        # How many different combinations there can be is unknown where a number is kept in full detail.
+        # The number of possible combinations is unknown if a number is kept in full detail.
         possible = math.prod(g.sizes) if all(g.sizes) and not found.persons else None
         return estimate_uniques(found.alike, self.population, self.random_state, possible)
 
 
 def _histogram(sizes: Codes, often: Codes) -> dict[str, int]:
-    """How many groups have each size, in bars that grow."""
+    """Count the groups by size, in bars of growing width."""
     found = {}
     for low, high in zip(_STEPS, [*_STEPS[1:], None], strict=True):
         name = f"{low:,}" if high == low + 1 else f"{low:,}–{high - 1:,}" if high else f"{low:,} or more"
@@ -278,7 +278,7 @@ def _histogram(sizes: Codes, often: Codes) -> dict[str, int]:
 
 
 def predicate(g: Artifact, codes: Codes) -> str:
-    """What the buckets of one record say, as a description in words.
+    """Describe the buckets of one record in words.
 
     Examples
     --------
@@ -291,16 +291,16 @@ def predicate(g: Artifact, codes: Codes) -> str:
     """
     if not isinstance(g, Generalization):
         return "the record falls into cell " + ", ".join(str(code) for code in codes)
-    said = []
+    conditions = []
     for partition, code in zip(g.partitions, codes.tolist(), strict=True):
         if isinstance(partition, Dropped):
             continue
         if isinstance(partition, FullDetail):
             value = float(partition.decode(np.array([code]))[0])
-            said.append(f"{partition.name} is {_value(partition, value)}")
+            conditions.append(f"{partition.name} is {_value(partition, value)}")
         else:
-            said.append(f"{partition.name} is {_bucket(partition, code)}")
-    return " and ".join(said) or "any record"
+            conditions.append(f"{partition.name} is {_bucket(partition, code)}")
+    return " and ".join(conditions) or "any record"
 
 
 def _value(partition: FullDetail, value: float) -> str:
@@ -310,10 +310,10 @@ def _value(partition: FullDetail, value: float) -> str:
 
 
 def _bucket(partition: Groups | Intervals, code: int) -> str:
-    named = partition.labels[code]
+    label = partition.labels[code]
     if code >= len(partition.buckets):
-        return named
+        return label
     if isinstance(partition, Groups) and len(partition.buckets[code].values) > 1:
         values = partition.buckets[code].values
-        named = "one of " + ", ".join(values) if len(values) <= 8 else f"in {named!r}"
-    return " or ".join([named, *partition.buckets[code].takes])
+        label = "one of " + ", ".join(values) if len(values) <= 8 else f"in {label!r}"
+    return " or ".join([label, *partition.buckets[code].takes])

@@ -1,4 +1,4 @@
-"""Attribute inference: what a model gives away of an attribute of its training data [Goldsteen21 §4.2]."""
+"""Attribute inference: what a model reveals about an attribute of its training data [Goldsteen21 §4.2]."""
 
 import time
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ from modicum.table.schema import Schema
 from modicum.table.targets import BINS
 from modicum.typing import Codes, Floats
 
-# What attribute inference found: with the model, without it, and with both.
+# The results of attribute inference: with the model, without it, and with both.
 
 
 @dataclass(frozen=True)
 class Guessed:
-    """How good the guesses of one adversary are.
+    """The quality of one adversary's guesses.
 
     Attributes
     ----------
-    accuracy : share of records whose value is guessed
-    precision, recall : of the positive value where there are two values, else the mean over the values that occur
+    accuracy : share of records whose value is guessed right
+    precision, recall : of the positive value if there are two values, otherwise the mean over the values that occur
     """
 
     accuracy: Estimate
@@ -46,11 +46,11 @@ class GuessedRecords:
 
     Attributes
     ----------
-    model : who asks the model and knows how frequent the values are
-    imputation : who does not have the model, but learned from others how the attribute goes with all else
-    combined : who does both
-    naive : who always says the most frequent value
-    leak : accuracy of `model` less that of `imputation`, record by record: what the model gives away beyond correlation
+    model : queries the model and knows the frequencies of the values
+    imputation : has no model, but learned from others how the attribute relates to all others
+    combined : does both
+    naive : always guesses the most frequent value
+    leak : accuracy of `model` minus that of `imputation`, record by record: what the model reveals beyond correlation
     combined_leak : the same for `combined`
     """
 
@@ -64,21 +64,21 @@ class GuessedRecords:
 
 @dataclass(frozen=True)
 class AttributeInferenceResult(PlainResult):
-    """What can be learned of an attribute of the people whose records trained a model.
+    """What an adversary learns about an attribute of the people whose records trained a model.
 
     Attributes
     ----------
     attribute : its column, or its one-hot columns
-    values : how many values there are to choose from
-    positive : the value of which precision and recall speak, the rarer of two; None where they are means over values
-    baseline : how the adversary without the model guesses, the strongest way on known records
+    values : the number of possible values
+    positive : the value of precision and recall, the rarer of two; None if they are means over values
+    baseline : the guessing method of the adversary without the model, the strongest on known records
     members : the attack on records that trained the model
-    control : the same attack on as many that did not
-    gap : accuracy of the attack with the model on members less that on the control: what is known of members alone
-    known : from how many other records the adversary learned
-    records : how many members were attacked, and as many of the control
-    overlap : how many of the others are members as well; none, if the control is to mean something
-    random_state, seconds : the seed, and how long it took
+    control : the same attack on as many records that did not
+    gap : accuracy of the attack with the model on members minus that on the control
+    known : the number of other records from which the adversary learned
+    records : the number of attacked members, and of control records
+    overlap : the number of others that are also members; 0 for a meaningful control
+    random_state, seconds : the seed and the time
 
     Examples
     --------
@@ -111,7 +111,7 @@ class AttributeInferenceResult(PlainResult):
 
 @dataclass(frozen=True)
 class Judge:
-    """Turns guesses into figures; `size` is how many values there are, `positive` the rarer of two."""
+    """Scores guesses; `size` is the number of values, `positive` the rarer of two."""
 
     truth: Codes
     size: int
@@ -120,7 +120,7 @@ class Judge:
     random_state: int
 
     def score_guess(self, guess: Codes) -> Guessed:
-        """Accuracy, precision and recall, each beside what the naive guess reaches."""
+        """Compute accuracy, precision and recall, each with that of the naive guess."""
         everyone = np.ones(len(guess), dtype=bool)
         accuracy = share_of(guess == self.truth, everyone)
         naive = [float(np.mean(self.naive == self.truth)), *self._rates(self.naive)]
@@ -133,14 +133,14 @@ class Judge:
         return Guessed(*(_estimate(value, baseline, what) for value, baseline, what in found))
 
     def leak(self, guess: Codes, without: Codes) -> Estimate:
-        """By how much more often one guess is right than the other, paired, by resampling the records."""
+        """Compute how much more often one guess is right than the other, paired, with a bootstrap interval."""
         difference = (guess == self.truth).astype(np.float64) - (without == self.truth)
         low, high = bootstrap_interval((difference + 1) / 2, random_state=self.random_state)
         return Estimate(float(difference.mean()), (2 * low - 1, 2 * high - 1), 0.0)
 
     def _rates(self, guess: Codes, draws: Any = None) -> tuple[float, float]:
-        """Precision and recall, of the positive value or the mean over values that occur; 0 where none is guessed."""
-        rightly = np.where(guess == self.truth, guess, -1)  # -1, which is none of the values, is left out
+        """Compute precision and recall, of the positive value or averaged over occurring values; 0 if never guessed."""
+        rightly = np.where(guess == self.truth, guess, -1)  # the count of -1 is dropped
         right, guesses, true = (
             np.bincount(codes + 1, draws, self.size + 1)[1:] for codes in (rightly, guess, self.truth)
         )
@@ -161,7 +161,7 @@ class Judge:
 
 
 def difference(first: Estimate, second: Estimate) -> Estimate:
-    """One share less another of other records, with the interval that theirs give (Newcombe 1998)."""
+    """Subtract two shares of independent records, with Newcombe's interval (1998)."""
     a, b = float(first.value or 0), float(second.value or 0)
     (low_a, high_a), (low_b, high_b) = first.interval or (0.0, 1.0), second.interval or (0.0, 1.0)
     apart = a - b
@@ -176,44 +176,44 @@ def _estimate(found: tuple[float, Interval], naive: float, what: str) -> Estimat
     return Estimate(value, interval, naive)
 
 
-# Columns that say what an attribute is, whatever the model says: copies, and one-hot columns left in the data.
+# Columns that reveal an attribute without the model: copies, and one-hot columns left in the data.
 
 
 def check_giveaways(frame: nw.DataFrame[Any], attacked: Sequence[str]) -> None:
-    """Refuse an attribute that another column determines, or that determines another column: they are one attribute."""
+    """Refuse an attribute that determines another column or is determined by one: they are one attribute."""
     schema = Schema.infer(frame)
     codes = {name: value_codes(frame, schema, name) for name in frame.columns}
     own = group_rows(np.column_stack([codes[name] for name in attacked]))
     if own.max() == 0:
         raise DataError(
-            f"The attacked attribute {format_names(attacked)} has a single value: there is nothing to guess."
+            f"The attacked attribute {format_names(attacked)} has a single value, so there is nothing to guess."
         )
     rest = [name for name in frame.columns if name not in attacked]
     same = [
         name
         for name in rest
-        if _tells(codes[name], own) or _tells(own, codes[name]) or _have_same_order(codes[name], own)
+        if _determines(codes[name], own) or _determines(own, codes[name]) or _have_same_order(codes[name], own)
     ]
     if len(attacked) == 1 and not same:
         same = _complements(own, {name: codes[name] for name in rest})
     if same:
         raise DataError(
-            f"The attacked attribute {format_names(attacked)} can be read off {format_names(same)}, wholly or in "
-            "part, so that the attack would say nothing of the model; list these columns in 'attribute' as well, to be "
-            "set together, or leave them out of the data and of the model."
+            f"The attacked attribute {format_names(attacked)} can be derived, at least in part, from "
+            f"{format_names(same)}, so the attack would not measure the model. List these columns in 'attribute' as "
+            "well, or remove them from the data and the model."
         )
 
 
 def value_codes(frame: nw.DataFrame[Any], schema: Schema, name: str) -> Codes:
-    """A number per row, equal where the values are; missing is a value like any other; numbers keep their order."""
+    """Number the rows by value, missing being a value like any other; numbers keep their order."""
     series = column(frame, name)
     if schema[name].is_category:
         return texts(series)[0] + 1
     return np.unique(numbers(series, schema[name]), return_inverse=True)[1]
 
 
-def _tells(source: Codes, target: Codes) -> bool:
-    """Whether each value of one occurs with a single value of the other, and that not by chance of small numbers."""
+def _determines(source: Codes, target: Codes) -> bool:
+    """Whether each source value occurs with a single target value, and not just by chance in small numbers."""
     pairs = np.unique(np.column_stack([source, target]), axis=0)
     distinct = len(np.unique(source))
     if len(pairs) > distinct:
@@ -224,24 +224,24 @@ def _tells(source: Codes, target: Codes) -> bool:
 
 
 def _have_same_order(first: Codes, second: Codes) -> bool:
-    """Whether both put the records in the same order, or the reverse, with the same ties: a number in another unit."""
+    """Whether both order the records equally or in reverse, with the same ties, like a number in another unit."""
     a, b = (np.unique(codes, return_inverse=True)[1] for codes in (first, second))
     return bool(a.max() > 1 and (np.array_equal(a, b) or np.array_equal(a, a.max() - b)))
 
 
 def _complements(own: Codes, others: dict[str, Codes]) -> list[str]:
-    """The yes/no columns of which exactly one holds where the attacked one does not: the rest of a one-hot encoding."""
+    """Return the rest of a one-hot encoding: yes/no columns of which exactly one is set if the attacked one is not."""
     if own.max() != 1:
         return []
-    held = {name: codes - codes.min() for name, codes in others.items()}
+    shifted = {name: codes - codes.min() for name, codes in others.items()}
     for mine in (own, 1 - own):
-        apart = {n: c for n, c in held.items() if c.max() == 1 and not (c & mine).any()}
-        if len(apart) < 2:
+        disjoint = {n: c for n, c in shifted.items() if c.max() == 1 and not (c & mine).any()}
+        if len(disjoint) < 2:
             continue
-        columns = np.column_stack(list(apart.values())).astype(np.float64)
+        columns = np.column_stack(list(disjoint.values())).astype(np.float64)
         weights = np.linalg.lstsq(columns, 1.0 - mine, rcond=None)[0]
         if np.abs(columns @ weights - (1 - mine)).max() < 1e-6:
-            return [name for name, weight in zip(apart, weights, strict=True) if abs(weight) > 1e-6]
+            return [name for name, weight in zip(disjoint, weights, strict=True) if abs(weight) > 1e-6]
     return []
 
 
@@ -254,37 +254,37 @@ OUTPUTS = ("chances", "class")
 class AttributeInference:
     """Guess an attribute of people from a model that was trained on their records (Fredrikson et al. 2014, 2015).
 
-    The adversary knows all else of a person, the true label included, and may ask the model. It puts every value v that
-    the attribute may have into the record and chooses
+    The adversary knows everything else about a person, including the true label, and may query the model. It puts every
+    possible value v into the record and chooses
 
-        argmax_v prior(v) · P(y | what the model says of the record with v)
+        argmax_v prior(v) · P(y | the model's answer for the record with v)
 
-    with the chance that the model gives the true label (``output="chances"``, 2015), or, where it only shows a class,
-    how often records of that label are given that class (``output="class"``, 2014; a confusion matrix of known others).
-    A number is guessed in bins; the value nearest to the bin's typical one is put to the model.
+    P is the chance that the model gives to the true label (``output="chances"``, 2015), or, if the model only returns a
+    class, how often records of the true label get that class (``output="class"``, 2014; from a confusion matrix of
+    known others). A number is guessed in bins; the model is queried with the value nearest to the bin's typical one.
 
-    Right guesses alone say little: who knows all else of a person often guesses the attribute without any model. So a
-    second adversary, without the model, learns from `others` how the attribute goes with the other attributes and the
-    label, in the strongest of four ways (see `Without` in `imputation`), and `leak` is what asking the
-    model adds to that. A third combines both: its chances without the model times the chance of the true label that
-    the model gives. All three are tried on members and, as a control, on as many records that neither the model nor the
+    Right guesses alone mean little: someone who knows everything else about a person often guesses the attribute
+    without a model. So a second adversary, without the model, learns from `others` how the attribute relates to the
+    other attributes and the label, in the strongest of four ways (see `Without` in `imputation`). `leak` is what the
+    model adds to this. A third adversary combines both: it multiplies its chances without the model by the model's
+    chance of the true label. All three attack members and, as a control, as many records that neither the model nor the
     adversary has seen.
 
-    A column that says the same as the attacked one, or the rest of a one-hot encoding, is refused.
+    A column that is equivalent to the attacked one, or the rest of a one-hot encoding, is refused.
 
-    Records are taken for independent: where one person has several, keep one of each. A leak below 0 means that the
-    model tells no more than imputation does.
+    Records count as independent; if a person has several, keep only one. A leak below 0 means that the model reveals no
+    more than imputation does.
 
     Parameters
     ----------
     attribute : str, or list of str
-        The attacked column (`x0`, `x1`, … of an array), or the one-hot columns that make one attribute.
+        The attacked column (`x0`, `x1`, … of an array), or the one-hot columns of one attribute.
     priors : "known" or "uniform"
-        How frequent the adversary takes the values to be: as among known others, or all alike.
+        The adversary's prior: the frequencies among known others, or equal chances.
     output : "chances" or "class"
-        What it uses of the model's answer.
+        The part of the model's answer that it uses.
     bins : int
-        Of a number.
+        The number of bins of a number.
     random_state : int
 
     Examples
@@ -322,7 +322,7 @@ class AttributeInference:
         ----------
         model : fitted classifier with `predict_proba`, with all its preprocessing
         members : pair (X, y), records that the model was trained on
-        others : pair (X, y), records that it was not, drawn alike; of half of them, or more, the adversary knows all
+        others : pair (X, y), other records from the same source; the adversary knows everything about at least half
         """
         start = time.perf_counter()
         columns = self._check()
@@ -395,7 +395,7 @@ class AttributeInference:
 
 @dataclass(frozen=True)
 class Adversary:
-    """What it has: the model, the values and how frequent they are, and what it learned without the model."""
+    """The adversary: the model, the values with their prior, and what it learned without the model."""
 
     asked: AskedModel
     candidates: CandidateValues
@@ -410,7 +410,7 @@ class Adversary:
         return int(self.candidates.target.counts.argmin()) if self.candidates.size == 2 else None
 
     def likelihood(self, side: RecordSide) -> Floats:
-        """For each record and value the chance of its label, by what the model says of the record with that value."""
+        """Return the model's chance of the true label for each record and value put into it."""
         labels = self.asked.labels(side.y)
         found = [
             self._one(self.asked.chances(self.candidates.put(side.X, v)), labels) for v in range(self.candidates.size)
@@ -424,7 +424,7 @@ class Adversary:
 
 
 def _compute_confusion(asked: AskedModel, known: RecordSide) -> Floats:
-    """How often records of each label are given each class, one more of each counted than there are."""
+    """Estimate how often records of each label get each class, with one pseudo-count each."""
     labels, guesses = asked.labels(known.y), asked.chances(known.X).argmax(axis=1)
     seen = labels >= 0
     counts = confusion(labels[seen], guesses[seen], len(asked.classes)) + 1
@@ -432,7 +432,7 @@ def _compute_confusion(asked: AskedModel, known: RecordSide) -> Floats:
 
 
 def _parts(members: RecordSide, others: RecordSide, random_state: int) -> tuple[RecordSide, RecordSide, RecordSide]:
-    """Members to attack, as many others as a control, and the others left to learn from, at least half of them."""
+    """Draw members to attack and as many others as a control; the remaining others, at least half, are learned from."""
     random = np.random.default_rng(random_state)
     many = min(len(members), len(others) // 2)
     first, second = random.permutation(len(members)), random.permutation(len(others))

@@ -1,4 +1,4 @@
-"""Guessing an attribute without the model, from other people's records: what an attack on a model must beat."""
+"""Guess an attribute without the model, from other people's records: the baseline of an attack on a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,53 +18,52 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
 from modicum.typing import Codes, Floats, Mask
 
-# The values that an attacked attribute may have, and records into which each of them is put.
+# The possible values of an attacked attribute, and how to put them into records.
 
 
 @dataclass(frozen=True)
 class CandidateValues:
-    """The values of an attribute among known records; each stands in a known record, whose value is put to the model.
+    """The values of an attribute among known records, each with a known record to copy it from.
 
     Attributes
     ----------
     columns : the attribute's column, or its one-hot columns
-    target : the values; a number's are bins
+    target : the values; bins for a number
     known : the known records
-    stands : for each value the row whose value stands for it; for a bin the one nearest to its typical value
+    examples : for each value a row that has it; for a bin the row nearest to its typical value
     """
 
     columns: tuple[str, ...]
     target: Target
     known: Any
-    stands: Codes
+    examples: Codes
 
     @classmethod
     def of(cls, known: Any, columns: Sequence[str], bins: int) -> "CandidateValues":
-        """The values that the known records have."""
-        frame = as_frame(known)
-        told = _extract_attribute(frame, columns)
-        attribute = Schema.infer(told)[told.columns[0]]
-        target = Target.fit(told, attribute, bins)
-        return cls(tuple(columns), target, known, _stands(target, told, attribute))
+        """Collect the values of the known records."""
+        values = _extract_attribute(as_frame(known), columns)
+        attribute = Schema.infer(values)[values.columns[0]]
+        target = Target.fit(values, attribute, bins)
+        return cls(tuple(columns), target, known, _find_examples(target, values, attribute))
 
     @property
     def size(self) -> int:
         return self.target.size
 
     def encode(self, X: Any) -> Codes:
-        """Each record's value; -1 for one that no known record has."""
+        """Return each record's value; -1 for a value that no known record has."""
         return self.target.encode(_extract_attribute(as_frame(X), self.columns))
 
     def name(self, code: int) -> str:
-        """What a value is called."""
+        """Return the name of a value."""
         if code == self.target.missing_code:
             return "(missing)"
         coding = self.target.coding
         return f"{coding.typical[code]:g}" if isinstance(coding, NumberCoding) else coding.values[code]
 
     def put(self, X: Any, code: int) -> Any:
-        """The records X, all with this value."""
-        row = int(self.stands[code])
+        """Put this value into all records X."""
+        row = int(self.examples[code])
         places = [as_frame(X).columns.index(name) for name in self.columns]
         if isinstance(X, np.ndarray):
             changed = X.copy()
@@ -76,32 +75,31 @@ class CandidateValues:
                 same = self.known.iloc[:, place].take(np.full(len(X), row))
                 filled[X.columns[place]] = same.set_axis(X.index)
             return filled
-        held = nw.from_native(self.known, eager_only=True)
-        columns = [held[name][[row] * len(X)] for name in self.columns]
+        source = nw.from_native(self.known, eager_only=True)
+        columns = [source[name][[row] * len(X)] for name in self.columns]
         return nw.to_native(nw.from_native(X, eager_only=True).with_columns(*columns))
 
 
 def _extract_attribute(frame: nw.DataFrame[Any], columns: Sequence[str]) -> nw.DataFrame[Any]:
-    """A frame of the attribute alone: its column, or one text for what its one-hot columns say together."""
+    """Return a frame of the attribute alone: its column, or one text that combines its one-hot columns."""
     series = [column(frame, name) for name in columns]
     if len(columns) == 1:
         return frame.select(columns[0])
     words = [np.array([*found, "(missing)"], dtype=object)[codes] for codes, found in map(texts, series)]
-    held = np.column_stack([np.isin(word, ("1", "true")) for word in words])
+    on, off = (np.column_stack([np.isin(word, flags) for word in words]) for flags in (("1", "true"), ("0", "false")))
     together = np.array([", ".join(parts) for parts in zip(*words, strict=True)], dtype=object)
-    named = np.array(columns, dtype=object)[held.argmax(axis=1)]
-    off = np.column_stack([np.isin(word, ("0", "false")) for word in words])
-    is_one = (held.sum(axis=1) == 1) & (off.sum(axis=1) == len(columns) - 1)
+    named = np.array(columns, dtype=object)[on.argmax(axis=1)]
+    is_one = (on.sum(axis=1) == 1) & (off.sum(axis=1) == len(columns) - 1)
     return as_frame(pd.DataFrame({" + ".join(columns): np.where(is_one, named, together)}))
 
 
-def _stands(target: Target, told: nw.DataFrame[Any], attribute: Attribute) -> Codes:
-    codes = target.encode(told)
+def _find_examples(target: Target, values: nw.DataFrame[Any], attribute: Attribute) -> Codes:
+    codes = target.encode(values)
     if not isinstance(target.coding, NumberCoding):
         return first_rows(codes)
-    values = numbers(told[told.columns[0]], attribute)
     typical = np.append(target.coding.typical, np.nan)[codes]
-    order = np.lexsort((np.nan_to_num(np.abs(values - typical)), codes))
+    distance = np.nan_to_num(np.abs(numbers(values[values.columns[0]], attribute) - typical))
+    order = np.lexsort((distance, codes))
     return order[first_rows(codes[order])]
 
 
@@ -110,7 +108,7 @@ OWN, OWN_AND_ELSE, DIRECT, NAIVE = WAYS = ("own model", "own model and all else"
 
 @dataclass(frozen=True)
 class ImputationView:
-    """Records as a learner sees them: the other attributes in full detail, the attacked value, the label."""
+    """The inputs of a learner: the other attributes in full detail, the attacked value, the label."""
 
     rest: Inputs
     value: Inputs
@@ -120,13 +118,13 @@ class ImputationView:
         return ImputationView(self.rest[rows], self.value[rows], self.label[rows])
 
     def with_value(self, code: int) -> Inputs:
-        """All else but the label, with one value for everybody."""
+        """Return the other attributes, with one value for everyone."""
         same = Inputs(np.full_like(self.value.codes, code), self.value.sizes, self.value.numbers)
         return Inputs.beside([self.rest, same], len(self.rest))
 
 
 class Viewer:
-    """How known records, and then others, are seen."""
+    """Encodes known and other records for the learners."""
 
     def __init__(self, known: RecordSide, candidates: CandidateValues) -> None:
         frame = as_frame(known.X)
@@ -138,7 +136,7 @@ class Viewer:
         self._classes = pd.Index(pd.unique(known.y))
 
     def view(self, side: RecordSide) -> ImputationView:
-        """The records; a value or a label that is not known has a code of its own, the last."""
+        """Encode the records; an unknown value or label gets the last code."""
         parts = [] if self._raw is None else [Inputs.of(self._raw, as_frame(side.X).select(self._seen))]
         labels = np.asarray(self._classes.get_indexer(pd.Index(side.y)), dtype=np.int64)
         value = _column(self._candidates.encode(side.X), self._candidates.size)
@@ -146,24 +144,24 @@ class Viewer:
 
 
 class Without:
-    """Chances of each value from all else that is known of a person, in four ways.
+    """Chances of each value from everything else that is known about a person, in four ways.
 
-    - "own model": a portfolio (network, counts, boosted trees, their average) learns the label from all attributes, and
-      a value's share is multiplied by the chance of the true label with it: the attack itself, on a model that
-      the adversary made from other people's records;
-    - "own model and all else": the same with chances that a second one learned from the other attributes, for shares;
-    - "all else": one learns the attribute from the other attributes and the label;
+    - "own model": a portfolio (network, counts, boosted trees, their average) learns the label from all attributes; a
+      value's share is multiplied by the chance of the true label with it. This is the attack itself, on a model that
+      the adversary trained on other people's records;
+    - "own model and all else": the same, but with chances learned from the other attributes instead of shares;
+    - "all else": a portfolio learns the attribute from the other attributes and the label;
     - "naive guess": the shares of the values.
 
-    On a fifth of the known records, set aside, `method` is chosen: the first, unless another way is right more often by
-    over a standard error of the difference. Then it is learned from all known records.
+    `method` is chosen on a held-out fifth of the known records: the first, unless another way is right more often by
+    over a standard error of the difference. It then learns from all known records.
     """
 
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
     def fit(self, known: ImputationView) -> "Without":
-        """Learn from records whose value is known."""
+        """Learn from records with known values."""
         aside = set_aside(len(known.rest), None, self.random_state)
         self._learn(known[~aside], WAYS)
         truth = known.value.codes[aside, 0]
@@ -172,7 +170,7 @@ class Without:
         return self
 
     def chances(self, seen: ImputationView) -> Floats:
-        """The chances of each value by the chosen way."""
+        """Return the chances of each value by the chosen way."""
         return self._by(self.method, seen)
 
     def _by(self, way: str, seen: ImputationView) -> Floats:
@@ -184,7 +182,7 @@ class Without:
         return prior * self._by_label(seen)
 
     def _by_label(self, seen: ImputationView) -> Floats:
-        """The chance of the true label with each value."""
+        """Return the chance of the true label with each value."""
         size, labels = seen.value.sizes[0] - 1, seen.label.codes
         found = [np.take_along_axis(_chances(self._own, seen.with_value(v)), labels, axis=1) for v in range(size)]
         return np.hstack(found)
@@ -206,7 +204,7 @@ class Without:
 
 
 def _choose_way(right: Mapping[str, Mask]) -> str:
-    """The first way, or the best of those that are clearly right more often."""
+    """Return the first way, or the best of those that are clearly right more often."""
     first = next(iter(right.values()))
     ahead = {way: int(mine.sum()) - int(first.sum()) for way, mine in right.items()}
     clear = [way for way, mine in right.items() if ahead[way] > np.sqrt((mine != first).sum())]
@@ -214,7 +212,7 @@ def _choose_way(right: Mapping[str, Mask]) -> str:
 
 
 def most_likely(*factors: Any) -> Codes:
-    """The value with the highest product of chances, per record; none is ever quite impossible."""
+    """Return the value with the highest product of chances for each record; a small constant avoids zeros."""
     scores: Any = sum(np.log(np.asarray(factor) + 1e-6) for factor in factors)
     return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
@@ -225,5 +223,5 @@ def _chances(learned: Portfolio, inputs: Inputs) -> Floats:
 
 
 def _column(codes: Codes, size: int) -> Inputs:
-    """Codes up to `size`, which stands for what is not known (-1)."""
+    """Turn codes into one input column, with the code `size` for unknown (-1)."""
     return Inputs(np.where(codes < 0, size, codes)[:, None], (size + 1,), np.zeros((len(codes), 0)))

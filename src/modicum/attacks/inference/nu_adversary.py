@@ -1,4 +1,4 @@
-"""The ν-SVC adversary: settings chosen in inner folds, then one fit, then guesses [Barbato25 §5.2]."""
+"""The ν-SVC adversary: choose settings in inner folds, fit once, guess [Barbato25 §5.2]."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,31 +24,31 @@ from modicum.typing import Codes, Floats, Mask
 
 # ν-SVC on distinct rows with weights, for two values or many [Barbato25 §5.2].
 
-SHARES = (0.5, 0.65, 0.8, 0.95)  # of the largest ν that is feasible
-GAMMAS = (0.15, 0.5, 2.0)  # records lie 2 apart on average (`KernelPoints`)
+SHARES = (0.5, 0.65, 0.8, 0.95)  # of the largest feasible ν
+GAMMAS = (0.15, 0.5, 2.0)  # the mean squared distance of records is 2 (`KernelPoints`)
 WEIGHTINGS = ("as they are", "balanced")
-FEW = (None, 0.5), (0.5, 0.8)  # kernels and shares of ν for more than four values, of which every two are told apart
-MOST_VALUES = 12  # the most frequent ones, each of which is told from each other one
+FEW = (None, 0.5), (0.5, 0.8)  # kernels and shares of ν for more than four values, with a model for every two values
+MOST_VALUES = 12  # the most frequent values, of which every two get a model
 _FEW_VALUES = 4
-_NEARLY_EVEN = 0.8  # balancing values that are so close in number changes nothing
+_NEARLY_EVEN = 0.8  # with the rarest value this close to the most frequent one, balancing changes nothing
 _TOLERANCE = 1e-3  # libsvm's own
 
 
 @dataclass(frozen=True)
 class NuSetting:
-    """A kernel (the plain product without γ), ν as a share of the largest feasible one, and how values are weighted."""
+    """A kernel (linear without γ), ν as a share of the largest feasible one, and the weighting of values."""
 
     gamma: float | None
     nu_share: float
     weighting: str
 
     def to_dict(self) -> dict[str, object]:
-        """The same as plain data."""
+        """Return the setting as plain data."""
         return {"model": "nu-SVC", "kernel": "linear" if self.gamma is None else "rbf", **asdict(self)}
 
 
 def settings(totals: Floats) -> list[NuSetting]:
-    """What is tried, for values that are so frequent; kernel by kernel, and fewer where there are many values."""
+    """List the settings to try for values with these totals, kernel by kernel; fewer for many values."""
     even = totals.min() >= _NEARLY_EVEN * totals.max()
     weightings = WEIGHTINGS[:1] if even else WEIGHTINGS
     kernels, shares = FEW if len(totals) > _FEW_VALUES else ((None, *GAMMAS), SHARES)
@@ -57,7 +57,7 @@ def settings(totals: Floats) -> list[NuSetting]:
 
 @dataclass(frozen=True)
 class Merged:
-    """Distinct rows, each with a value and the weight of its records."""
+    """Distinct pairs of row and value, with the weight of their records."""
 
     cells: Codes
     values: Codes
@@ -65,7 +65,7 @@ class Merged:
 
     @classmethod
     def of(cls, cells: Codes, values: Codes, weights: Floats) -> "Merged":
-        """Records of the same cell and value as one row.
+        """Merge records with the same cell and value.
 
         Examples
         --------
@@ -83,12 +83,12 @@ class Merged:
 
 
 class NuSvc:
-    """Tells every two values apart by a ν-SVC, and takes the value that wins most often.
+    """Separates every two values by a ν-SVC, and predicts the value that wins most often.
 
-    ν is a share of the largest feasible one of the two values, 2·min(w₁, w₂)/(w₁ + w₂) for weights w₁ and w₂, so that a
-    rare value does not rule out a ν that others need. Where ν is too small for how much the values mix, the ν-SVC has
-    no margin and its hyperplane means nothing; the more frequent of the two then wins. `useful` says whether any two
-    values could be told apart.
+    ν is a share of the largest feasible ν of the two values, 2·min(w₁, w₂)/(w₁ + w₂) for weights w₁ and w₂, so that a
+    rare value does not limit the ν of others. If ν is too small for how much the values overlap, the ν-SVC has no
+    margin and its hyperplane is meaningless; the more frequent value then wins. `useful` is True if any two values
+    could be separated.
     """
 
     def __init__(self, setting: NuSetting, size: int) -> None:
@@ -96,7 +96,7 @@ class NuSvc:
         self.size = size
 
     def fit(self, gram: Floats, values: Codes, weights: Floats) -> "NuSvc":
-        """Learn from rows of which the kernel is known, each with a value and a weight."""
+        """Learn from the kernel matrix of rows with their values and weights."""
         totals = np.bincount(values, weights, self.size).astype(np.float64)
         if self.setting.weighting == WEIGHTINGS[1]:
             weights = weights / np.where(totals > 0, totals, 1)[values]
@@ -113,9 +113,10 @@ class NuSvc:
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(pair.rows for pair in self._pairs)]))
 
     def scores(self, gram: Floats, places: Codes) -> Floats:
-        """For each row and value how much speaks for it; `gram` has a column for each training row in `places`.
+        """Return a score for each row and value; `gram` has a column for each training row in `places`.
 
-        For two values it is the decision itself and its opposite; for many the pairs won, ties by how clearly.
+        For two values this is the decision and its negative; for more, the number of pairs won, with ties broken by the
+        margins.
         """
         found = np.full((len(gram), self.size), -np.inf)
         for pair in self._pairs:
@@ -127,7 +128,7 @@ class NuSvc:
 
 
 class _Pair:
-    """The ν-SVC of two values: positive where the second is more likely."""
+    """The ν-SVC of two values: positive if the second is more likely."""
 
     def __init__(self, setting: NuSetting, first: int, second: int, totals: Floats) -> None:
         self.first, self.second = first, second
@@ -146,10 +147,10 @@ class _Pair:
         try:
             among = gram if len(mine) == len(values) else gram[np.ix_(mine, mine)]
             model.fit(among, values[mine] == self.second, sample_weight=scaled)
-        except ValueError:  # no margin at all: the coefficients are not finite
+        except ValueError:  # no margin: the coefficients are not finite
             return
         coefficients = np.asarray(model.dual_coef_, dtype=np.float64)[0]
-        # libsvm divides by the margin at the end: before, the coefficients' sizes sum to ν times the weights.
+        # libsvm divides by the margin at the end; before this, the absolute coefficients sum to ν times the weights.
         self.margin = self.nu * len(mine) / np.abs(coefficients).sum() > _TOLERANCE
         if self.margin:
             self.rows, self.coefficients = mine[model.support_], coefficients
@@ -160,12 +161,12 @@ class _Pair:
 
 
 def _won(decision: Floats) -> Floats:
-    """One for a pair won, and less than half of it more for a clear decision."""
+    """Return 1 for a pair won, plus a term below 1/3 that grows with the decision."""
     return (decision > 0) + decision / (3 * (np.abs(decision) + 1))
 
 
 def fair_limits(counts: Sequence[int], most: int) -> list[int]:
-    """How many rows of each value may be drawn, alike for all; what a rare value leaves goes to the others.
+    """Return how many rows of each value may be drawn: equal limits, with the rest of rare values given to others.
 
     Examples
     --------
@@ -180,18 +181,17 @@ def fair_limits(counts: Sequence[int], most: int) -> list[int]:
     return limits
 
 
-# Records as points between which a kernel measures, all attributes alike in scale.
+# Records as points for a kernel, with all attributes on the same scale.
 
-MOST_COLUMNS = 50  # of one category: its most frequent values; the rest share none
-_ENOUGH = 50_000  # rows that tell the scale
+MOST_COLUMNS = 50  # one-hot columns of a category, for its most frequent values; other values have none
+_ENOUGH = 50_000  # rows from which the scale is estimated
 
 
 class KernelPoints:
-    """One-hot columns for categories; for numbers their rank among all records, standardized, and whether it is there.
+    """One-hot columns for categories; for numbers their standardized rank among all records, and whether it is missing.
 
-    A missing number stands in the middle. Of a category the 50 most frequent values have a column. Only the predictors
-    are looked at, never the sensitive attribute. The whole is scaled so that two records lie, squared, 2 apart on
-    average.
+    A missing number gets the middle rank. The 50 most frequent values of a category have a column. Only the predictors
+    are used, never the sensitive attribute. Points are scaled to a mean squared distance of 2.
     """
 
     def __init__(self, inputs: Inputs) -> None:
@@ -202,14 +202,14 @@ class KernelPoints:
         self._scale = 1 / np.sqrt(max(float(raw.var(axis=0).sum()), 1e-12))
 
     def of(self, inputs: Inputs) -> Floats:
-        """The points of some rows."""
+        """Return the points of some rows."""
         parts = [place[codes] for place, codes in zip(self._columns, inputs.codes.T, strict=True)]
         parts += [_rank_column(among, column) for among, column in zip(self._sorted, inputs.numbers.T, strict=True)]
         return np.hstack([np.zeros((len(inputs), 0)), *parts]) * self._scale
 
 
 def kernel(first: Floats, second: Floats, gamma: float | None) -> Floats:
-    """exp(−γ‖a − b‖²) for each pair, or the product a·b where there is no γ.
+    """Compute exp(−γ‖a − b‖²) for each pair, or the product a·b without γ.
 
     Examples
     --------
@@ -226,17 +226,17 @@ def kernel(first: Floats, second: Floats, gamma: float | None) -> Floats:
 
 
 def _frequent(codes: Codes, size: int) -> Floats:
-    """For each value its one-hot columns: none for those that are not among the most frequent."""
+    """Return the one-hot columns of each value; all 0 for values that are not among the most frequent."""
     counts = np.bincount(codes, minlength=size)
-    shown = np.argsort(-counts, kind="stable")[:MOST_COLUMNS]
-    shown = shown[counts[shown] > 0]
-    places = np.zeros((size, len(shown)))
-    places[shown, np.arange(len(shown))] = 1.0
+    frequent = np.argsort(-counts, kind="stable")[:MOST_COLUMNS]
+    frequent = frequent[counts[frequent] > 0]
+    places = np.zeros((size, len(frequent)))
+    places[frequent, np.arange(len(frequent))] = 1.0
     return places
 
 
 def _rank_column(among: Floats, column: Floats) -> Floats:
-    """Two columns: the rank, with mean 0 and variance 1 over the numbers, and whether the number is missing."""
+    """Return two columns: the rank with mean 0 and variance 1 over the numbers, and whether the number is missing."""
     middle = len(among) + 0.0
     spread = np.sqrt(max(1e-12, float(np.mean((_rank(among, among) - middle) ** 2)))) if len(among) else 1.0
     missing = np.isnan(column)
@@ -244,7 +244,7 @@ def _rank_column(among: Floats, column: Floats) -> Floats:
 
 
 def _rank(among: Floats, values: Floats) -> Codes:
-    """Twice the rank of each value among others."""
+    """Return twice the rank of each value among others."""
     return np.searchsorted(among, values, "left") + np.searchsorted(among, values, "right")
 
 
@@ -255,7 +255,7 @@ SEARCH_ROWS = 2_000  # distinct rows on which settings are tried
 
 @dataclass(frozen=True)
 class Drawn:
-    """Records drawn to learn from, and what each counts so that every value keeps its share."""
+    """Records drawn to learn from, with weights that preserve the share of every value."""
 
     rows: Codes
     weights: Floats
@@ -263,7 +263,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class NuChoice:
-    """A setting, and for two values the score above which the second is said."""
+    """A setting, and for two values the score above which the second is predicted."""
 
     setting: NuSetting
     cut: float
@@ -277,10 +277,11 @@ class NuChoice:
 class NuAdversary:
     """ν-SVC with nested cross-validation on distinct rows.
 
-    Each setting is tried in inner folds of up to 2,000 distinct rows; the one with the highest accuracy, and the one
-    with the highest Matthews correlation, are then trained on up to `max_rows`. Where the former is not right more
-    often than the most frequent value, by over a standard error of the difference, or the latter has no correlation,
-    that value is always said. For two values and the correlation, the cut of the score is chosen with the setting.
+    Each setting is tried in inner folds of up to 2,000 distinct rows. The one with the highest accuracy and the one
+    with the highest Matthews correlation are then trained on up to `max_rows`. If the first does not beat the most
+    frequent value by over a standard error of the difference, or the second has no correlation, the adversary always
+    guesses the most frequent value. For two values and the correlation, the cut of the score is chosen with the
+    setting.
     """
 
     attacked: Attacked
@@ -291,7 +292,7 @@ class NuAdversary:
     max_rows: int
 
     def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, SensitiveAnswer]:
-        """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
+        """Learn from `train` and guess the records `test`, once for each aim."""
         found = always(self.attacked, train, test)
         search = self._draw_records(train, min(SEARCH_ROWS, self.max_rows), random)
         chosen = {aim: choice for aim, choice in self._choose_settings(search, random).items() if choice is not None}
@@ -310,11 +311,11 @@ class NuAdversary:
         return found
 
     def _draw_records(self, train: Codes, most: int, random: np.random.Generator) -> Drawn:
-        """Records of each value, drawn one by one until so many distinct rows are there; all where they are fewer."""
+        """Draw records of each value until there are `most` distinct rows; all records if there are fewer."""
         shuffled = random.permutation(train)
         values = self.attacked.values[shuffled]
-        kept = np.argsort(-np.bincount(values, minlength=self.attacked.size), kind="stable")[:MOST_VALUES]
-        of_value = [shuffled[values == value] for value in kept if (values == value).any()]
+        frequent = np.argsort(-np.bincount(values, minlength=self.attacked.size), kind="stable")[:MOST_VALUES]
+        of_value = [shuffled[values == value] for value in frequent if (values == value).any()]
         new = [_mark_first_seen(self.cells[rows]) for rows in of_value]
         limits = fair_limits([int(each.sum()) for each in new], most)
         drawn = [rows[np.cumsum(each) <= limit] for rows, each, limit in zip(of_value, new, limits, strict=True)]
@@ -322,7 +323,7 @@ class NuAdversary:
         return Drawn(np.concatenate(drawn), np.concatenate(weights))
 
     def _choose_settings(self, drawn: Drawn, random: np.random.Generator) -> dict[str, NuChoice | None]:
-        """The best setting for each aim, None where the most frequent value does as well."""
+        """Return the best setting for each aim; None if the most frequent value does as well."""
         values = self.attacked.values[drawn.rows]
         places, cells = np.unique(self.cells[drawn.rows], return_inverse=True)
         folds = fold_codes(values, self.attacked.units_of(drawn.rows), self.inner_folds, random)
@@ -343,7 +344,7 @@ class NuAdversary:
     def _predict_held_out(
         self, setting: NuSetting, parts: Sequence[tuple["_NuPart", Floats, Floats]], many: int
     ) -> Floats | None:
-        """Each record's scores by what was learned from the other folds; None where nothing was."""
+        """Score each record by a model of the other folds; None if a model could separate no two values."""
         found = np.zeros((many, self.attacked.size))
         for part, learned, guessed in parts:
             model = NuSvc(setting, self.attacked.size).fit(learned, part.rows.values, part.rows.weights)
@@ -354,7 +355,7 @@ class NuAdversary:
         return found
 
     def _train_and_score(self, setting: NuSetting, drawn: Drawn, test: Codes) -> tuple[Floats | None, int]:
-        """The scores of the records `test` by a model that is trained with this setting, and on how many rows."""
+        """Train with this setting; return the scores of the records `test` and the number of training rows."""
         rows = Merged.of(self.cells[drawn.rows], self.attacked.values[drawn.rows], drawn.weights)
         points = self.points.of(self.distinct[rows.cells])
         model = NuSvc(setting, self.attacked.size)
@@ -372,7 +373,7 @@ class NuAdversary:
 
 @dataclass(frozen=True)
 class _NuPart:
-    """One inner fold: the rows that are learned from, and the cells that are guessed."""
+    """One inner fold: the rows to learn from, and the cells to guess."""
 
     out: Mask
     rows: Merged
@@ -392,14 +393,14 @@ class _NuPart:
 
 
 def _mark_first_seen(cells: Codes) -> Any:
-    """Which records are the first of their distinct row."""
+    """Mark the first record of each distinct row."""
     first = np.zeros(len(cells), dtype=bool)
     first[np.unique(cells, return_index=True)[1]] = True
     return first
 
 
 def _decide_values(scores: Floats, cut: float) -> Codes:
-    """The value that the scores speak for; of two, the second where its score lies above the cut."""
+    """Return the value with the highest score; of two values, the second if its score is above the cut."""
     if scores.shape[1] == 2:
         return (scores[:, 1] > cut).astype(np.int64)
     return np.asarray(scores.argmax(axis=1), dtype=np.int64)
@@ -429,5 +430,5 @@ _JUDGES: dict[str, Callable[[NuSetting, Floats, Codes, Floats], NuChoice | None]
 
 
 def _better(old: NuChoice | None, new: NuChoice | None) -> NuChoice | None:
-    """The choice that expects more; the earlier of equals."""
+    """Return the choice that expects more, or the earlier of equals."""
     return new if new is not None and (old is None or new.expected > old.expected) else old

@@ -40,13 +40,13 @@ from modicum.typing import Codes, Floats
 
 # The portfolio as an adversary that guesses a sensitive value from predictors.
 
-POWERS = (0.0, 0.5, 1.0)  # by which the chances of many values are divided by their shares
-FEWEST = 10  # records (or persons) to learn from, below which nothing can be held out of them
+POWERS = (0.0, 0.5, 1.0)  # powers of the values' shares that divide their chances
+FEWEST = 10  # records (or persons) needed to hold some out
 
 
 @dataclass(frozen=True)
 class GuessRule:
-    """How chances become a guess: whose chances, and how they are weighed where Matthews' correlation is aimed at."""
+    """How chances become a guess: the portfolio member, and the cut or power for Matthews' correlation."""
 
     member: str
     expected: float
@@ -54,20 +54,20 @@ class GuessRule:
     power: float | None = None
 
     def to_dict(self) -> dict[str, object]:
-        weighed = {"cut": self.cut, "power": self.power}
-        return {"model": self.member} | {name: each for name, each in weighed.items() if each is not None}
+        weighting = {"cut": self.cut, "power": self.power}
+        return {"model": self.member} | {name: each for name, each in weighting.items() if each is not None}
 
 
 @dataclass(frozen=True)
 class ChanceAdversary:
     """The network, counts with back-off and boosted trees on the predictors in full detail.
 
-    It chooses a member (or their average) by the chances of records it learns from, held out in turn. Aiming at
-    accuracy, the one whose most likely value is right most often, unless always saying the most frequent value is right
-    as often but for a standard error of the difference. Aiming at Matthews' correlation, it chooses the member together
-    with the cut: of two values, the chance above which the second is said; of many, the power of the values' shares by
-    which their chances are divided. What was chosen is then trained on everything there is to learn from. Of fewer than
-    ten records (or persons) nothing can be held out, and it says the most frequent value.
+    It chooses a member (or their average) by cross-validation on the training records. For accuracy, this is the one
+    whose most likely value is right most often, unless the most frequent value is right as often within a standard
+    error of the difference. For Matthews' correlation, it chooses the member together with the cut: for two values, the
+    chance above which the second is guessed; for more, the power of the values' shares that divides their chances. The
+    choice is then trained on all training records. With fewer than ten records (or persons) it guesses the most
+    frequent value.
     """
 
     attacked: Attacked
@@ -76,7 +76,7 @@ class ChanceAdversary:
     random_state: int
 
     def answers(self, train: Codes, test: Codes, random: np.random.Generator) -> dict[str, SensitiveAnswer]:
-        """What it guesses of the records `test`, aiming at each figure, after learning from `train`."""
+        """Learn from `train` and guess the records `test`, once for each aim."""
         values, units = self.attacked.values[train], self.attacked.units_of(train)
         found = always(self.attacked, train, test)
         if values.min() == values.max() or len(train if units is None else np.unique(units)) < FEWEST:
@@ -98,7 +98,7 @@ class ChanceAdversary:
         return found
 
     def _predict_held_out(self, train: Codes, folds: Codes, l2: float) -> dict[str, Floats]:
-        """The chances that each member gives the records of each fold after learning from the other folds."""
+        """Return each member's chances for the records of each fold, learned from the other folds."""
         found = {name: np.zeros((len(train), self.attacked.size)) for name in (*MEMBERS, TOGETHER)}
         for fold in range(int(folds.max()) + 1):
             out = folds == fold
@@ -107,14 +107,14 @@ class ChanceAdversary:
         return found
 
     def _l2(self, rows: Codes) -> float:
-        """The strength of the network's L2, chosen on a fifth of these records."""
+        """Choose the strength of the network's L2 on a fifth of these records."""
         distinct, cells = self.attacked.inputs[rows].distinct()
         question = LearnerQuestion(self.attacked.values[rows], self.attacked.size)
         units = renumber_units(self.attacked.units, rows)
         return Portfolio((NETWORK,), self.random_state).fit(distinct, cells, [question], units).l2_[NETWORK]
 
     def _by_member(self, train: Codes, test: Codes, members: tuple[str, ...], l2: float) -> dict[str, Floats]:
-        """The chances that each of these members gives, and where they are all their average."""
+        """Return the chances of each of these members, and of their average if all are there."""
         distinct, cells = self.attacked.inputs[train].distinct()
         tables = [count_table(cells, self.attacked.values[train], (len(distinct), self.attacked.size))]
         seen, back = self.attacked.inputs[test].distinct()
@@ -134,7 +134,7 @@ def _make_learner(name: str, l2: float, random_state: int) -> Any:
 
 
 def _most_right(tried: Mapping[str, Floats], truth: Codes) -> GuessRule | None:
-    """The member that is right most often; None where always saying one value does as well."""
+    """Return the member that is right most often; None if the most frequent value does as well."""
     right = {name: chances.argmax(axis=1) == truth for name, chances in tried.items()}
     best = max(right, key=lambda name: int(right[name].sum()))
     ahead = right[best].astype(np.int64) - (truth == np.bincount(truth).argmax())
@@ -142,31 +142,31 @@ def _most_right(tried: Mapping[str, Floats], truth: Codes) -> GuessRule | None:
 
 
 def _choose_most_correlated(tried: Mapping[str, Floats], truth: Codes, shares: Floats) -> GuessRule | None:
-    """The member and the cut, or power, that correlate best; None where none does."""
+    """Return the member and the cut, or power, that correlate best; None if no correlation is above 0."""
     best = max((_rule(name, chances, truth, shares) for name, chances in tried.items()), key=lambda one: one.expected)
     return best if best.expected > 0 else None
 
 
 def _rule(member: str, chances: Floats, truth: Codes, shares: Floats) -> GuessRule:
-    """The cut, or the power, with which a member's chances correlate best."""
+    """Return the cut, or the power, with which a member's chances correlate best."""
     size = chances.shape[1]
     if size == 2:
         cut, found = best_cut(chances[:, 1], truth == 1, np.ones(len(truth)))
         return GuessRule(member, found, cut=cut)
     rules = [GuessRule(member, 0.0, power=power) for power in POWERS]
-    found_by = [matthews(confusion(truth, _decide_values(chances, rule, shares), size)) for rule in rules]
-    at = int(np.argmax(found_by))
-    return GuessRule(member, found_by[at], power=POWERS[at])
+    correlations = [matthews(confusion(truth, _decide_values(chances, rule, shares), size)) for rule in rules]
+    at = int(np.argmax(correlations))
+    return GuessRule(member, correlations[at], power=POWERS[at])
 
 
 def _decide_values(chances: Floats, rule: GuessRule, shares: Floats) -> Codes:
     if rule.cut is not None:
         return (chances[:, 1] > rule.cut).astype(np.int64)
-    weighed = chances / np.maximum(shares, 1e-9) ** (rule.power or 0.0)
-    return np.asarray(weighed.argmax(axis=1), dtype=np.int64)
+    weighted = chances / np.maximum(shares, 1e-9) ** (rule.power or 0.0)
+    return np.asarray(weighted.argmax(axis=1), dtype=np.int64)
 
 
-# Both adversaries, on records held out in turn.
+# Both adversaries, in cross-validation.
 
 NU_SVC, PORTFOLIO = ADVERSARIES = ("nu-SVC", "portfolio")
 
@@ -174,51 +174,51 @@ Answers = dict[str, dict[str, SensitiveAnswer]]  # adversary → aim → answer
 
 
 class SensitiveInference:
-    """Predict a sensitive attribute from other attributes, as who runs a classifier could [Barbato25 §5.2].
+    """Predict a sensitive attribute from other attributes, as the operator of a classifier could [Barbato25 §5.2].
 
     The adversary has full records from the same source as the people it attacks. Records are split into `folds` parts
-    (every value in each, a person's records in one), and the value of each record is guessed after learning from the
-    other parts. Two adversaries try:
+    (every value in each, a person's records in one), and each part is guessed after learning from the others. There are
+    two adversaries:
 
     - "nu-SVC", the paper's, with nested cross-validation: kernel (linear or RBF), ν and whether values are weighted
-      alike are chosen in inner folds of the records to learn from. Categories are one-hot, numbers their standardized
-      rank, not binned. Records with the same predictors and the same value are one row with a weight. Where these rows
-      are too many, records of each value are drawn at random until `max_rows` distinct ones are there (2,000 for the
-      inner folds), as many of each value as possible, weighted so that the values keep their shares. Of more than
-      twelve values the most frequent twelve are told apart;
-    - "portfolio": the strongest of a network, counts with back-off, boosted trees and their average, on everything.
+      equally are chosen in inner folds of the training records. Categories are one-hot; numbers become their
+      standardized rank, without bins. Records with the same predictors and value form one weighted row. If there are
+      too many rows, records of each value are drawn at random until there are `max_rows` distinct ones (2,000 for the
+      inner folds), with the values as balanced as possible, weighted to preserve their shares. With more than twelve
+      values, only the most frequent twelve are distinguished;
+    - "portfolio": the strongest of a network, counts with back-off, boosted trees and their average, on all records.
 
-    Each aims at two figures, separately. For *accuracy* it says the most likely value. For *Matthews' correlation* it
-    chooses, on records it learns from, the setting and the cut with the highest correlation: where 98% of the people
-    have one value, who wants to be right always says that one, and learns nothing of anybody. An adversary that does no
-    better than the most frequent value says it.
+    Each has two separate aims. For *accuracy*, it guesses the most likely value. For *Matthews' correlation*, it
+    chooses the setting and the cut with the highest correlation on training records: if 98% of people have one value,
+    always guessing it is accurate but reveals nothing about anyone. An adversary that does no better than the most
+    frequent value guesses that value.
 
-    The result's own figures take, for each part, the portfolio, unless the ν-SVC expects more by over a standard error
-    (it is the best of 32 settings, which flatters it). Only records that the part is not among have a say in this, so
-    that the figures are honest ones. Intervals say how far they would differ on other people's records, with the same
-    guesses for the same predictors. From fewer than ten records (or persons) the portfolio does not learn.
+    For each part, the result uses the portfolio, unless the ν-SVC expects more by over a standard error (as the best of
+    32 settings, its expectation is optimistic). The records of the part itself do not influence this choice, so the
+    figures are unbiased. Intervals show how far the figures would differ on other people's records, with the same
+    guesses for the same predictors. The portfolio needs at least ten records (or persons) to learn from.
 
     Parameters
     ----------
     sensitive : str
         The column to guess. A number or date with more than 20 values is guessed in bins.
     critical_values : value or list, optional
-        Guess only whether the value is one of these; None in a list, or "(missing)", is a missing value. Of several,
-        each by itself and all together are told from the rest (multiple and single encoding of [Barbato25 §3.1]): the
-        result is that of the highest correlation expected from records learned from, and holds the others.
+        Guess only whether the value is one of these; None in a list, or "(missing)", is a missing value. With several,
+        each by itself and all together are compared with the rest (multiple and single encoding of [Barbato25 §3.1]).
+        The result is the one with the highest expected correlation on training records; it contains the others.
     folds, inner_folds : int
-        Fewer are made where a value has too few records.
+        The numbers of folds; fewer if a value has too few records.
     max_rows : int
-        On how many distinct rows a ν-SVC is trained.
+        The number of distinct rows on which a ν-SVC is trained.
     bins : int
-        Of a sensitive number, of equal frequency.
+        The number of bins of equal frequency of a sensitive number.
     schema : Schema, optional
-        What the columns mean, and who is one person; inferred where there is none.
+        Kinds of the columns, and the person column; by default inferred.
     n_jobs : int or None
-        How many folds are worked on at once: None for one, -1 for as many as there are cores.
+        How many folds run at once: None for one, -1 for one per core.
     random_state : int
     progress : bool
-        Whether long work shows a bar on a terminal.
+        Show a bar on a terminal.
 
     Examples
     --------
@@ -227,10 +227,10 @@ class SensitiveInference:
     >>> X = pd.DataFrame({"cure": random.integers(0, 3, 600), "town": random.integers(0, 4, 600)})
     >>> X["ill"] = np.where(random.random(600) < 0.8, X["cure"] == 2, random.random(600) < 0.3)
     >>> attack = md.attacks.SensitiveInference("ill", folds=3)
-    >>> told, little = attack.run(X, predictors=["cure", "town"]), attack.run(X, predictors=["town"])
-    >>> told.accuracy.interval[0] > told.class_frequency, told.mcc.value > 0.6
+    >>> both, town = attack.run(X, predictors=["cure", "town"]), attack.run(X, predictors=["town"])
+    >>> both.accuracy.interval[0] > both.class_frequency, both.mcc.value > 0.6
     (True, True)
-    >>> abs(little.mcc.value) < 0.2
+    >>> abs(town.mcc.value) < 0.2
     True
     """
 
@@ -266,21 +266,21 @@ class SensitiveInference:
 
         Parameters
         ----------
-        X : frame with the predictors and the sensitive column; others are not looked at
-        predictors : the columns that the adversary sees; none leaves the naive guess
+        X : frame with the predictors and the sensitive column; other columns are ignored
+        predictors : the columns that the adversary sees; an empty list leaves the naive guess
         values : array-like, optional
-            The sensitive value of each record, where no one column holds it (one-hot columns); never put into bins.
+            The sensitive value of each record, if no single column holds it (one-hot columns); never binned.
         persons : array-like, optional
-            Whose each record is, where the schema does not say.
+            The person of each record, if the schema has no person column.
         """
         start = time.perf_counter()
         names = self._check(X, predictors, values)
         attacked = Attacked.of(
             X, self.sensitive, names, self.schema, self.bins, values, persons, critical=self.critical_values
         )
-        told = [self._attack(each, names) for each in attacked]
-        strongest = max(told, key=lambda one: one.expected[MCC])
-        others = tuple(told) if len(told) > 1 else ()
+        results = [self._attack(each, names) for each in attacked]
+        strongest = max(results, key=lambda one: one.expected[MCC])
+        others = tuple(results) if len(results) > 1 else ()
         return replace(strongest, by_contrast=others, seconds=time.perf_counter() - start)
 
     def _attack(self, attacked: Attacked, names: Sequence[str]) -> SensitiveInferenceResult:
@@ -290,14 +290,14 @@ class SensitiveInference:
         distinct, answers = self._answers(attacked, parts)
         chosen = {aim: tuple(_choose_adversary(each, aim) for each in answers) for aim in AIMS}
         best = [{aim: each[chosen[aim][i]][aim] for aim in AIMS} for i, each in enumerate(answers)]
-        judged = self._judge_answers(attacked, parts, best)
+        scores = self._judge_answers(attacked, parts, best)
         return SensitiveInferenceResult(
             sensitive=self.sensitive,
             predictors=tuple(names),
             critical=attacked.critical,
-            accuracy=judged.accuracy,
-            mcc=judged.mcc,
-            expected=judged.expected,
+            accuracy=scores.accuracy,
+            mcc=scores.mcc,
+            expected=scores.expected,
             chosen=chosen,
             by_adversary={
                 name: self._judge_answers(attacked, parts, [each[name] for each in answers]) for name in ADVERSARIES
@@ -313,7 +313,7 @@ class SensitiveInference:
         )
 
     def _answers(self, attacked: Attacked, parts: Codes) -> tuple[int, list[Answers]]:
-        """How many distinct rows there are, and for each part what each adversary guesses of it."""
+        """Return the number of distinct rows, and each adversary's answers for each part."""
         distinct, cells = attacked.inputs.distinct()
         rows = [(np.flatnonzero(parts != part), np.flatnonzero(parts == part)) for part in range(int(parts.max()) + 1)]
         if len(distinct) < 2:
@@ -332,7 +332,7 @@ class SensitiveInference:
     def _judge_answers(
         self, attacked: Attacked, parts: Codes, answers: Sequence[Mapping[str, SensitiveAnswer]]
     ) -> GuessedSensitive:
-        """One adversary's figures over all parts."""
+        """Compute one adversary's figures over all parts."""
         guess = {aim: np.empty(len(attacked), dtype=np.int64) for aim in AIMS}
         for part, answer in enumerate(answers):
             for aim in AIMS:
@@ -357,9 +357,9 @@ class SensitiveInference:
             raise self._make_error("sensitive", "a column's name")
         names = as_names(predictors)
         if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-            raise ParameterError(f"The predictors must be a list of columns' names. Got {predictors!r} instead.")
+            raise ParameterError(f"The predictors must be a list of column names. Got {predictors!r} instead.")
         if self.sensitive in names:
-            raise ParameterError(f"The sensitive column {self.sensitive!r} is one of the predictors, and tells itself.")
+            raise ParameterError(f"The sensitive column {self.sensitive!r} must not be one of the predictors.")
         frame = as_frame(X)
         for name in names if values is not None else (self.sensitive, *names):
             column(frame, name)
@@ -373,6 +373,6 @@ class SensitiveInference:
 
 
 def _choose_adversary(answers: Mapping[str, Mapping[str, SensitiveAnswer]], aim: str) -> str:
-    """The portfolio, unless the ν-SVC expects more by over a standard error."""
+    """Choose the portfolio, unless the ν-SVC expects more by over a standard error."""
     nu, portfolio = answers[NU_SVC][aim], answers[PORTFOLIO][aim]
     return NU_SVC if nu.expected - portfolio.expected > standard_error(aim, nu) else PORTFOLIO

@@ -1,4 +1,4 @@
-"""What can be guessed of a sensitive attribute from predictors."""
+"""Records whose sensitive attribute is attacked, and the results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,25 +22,24 @@ from modicum.table.targets import Target
 from modicum.table.values import canonical
 from modicum.typing import Codes
 
-# Records whose sensitive value is guessed: what is seen of each, and the value that is not.
+# Records whose sensitive value is guessed: the visible predictors and the hidden value.
 
 ACCURACY, MCC = AIMS = ("accuracy", "mcc")
 
-
-MISSING = "(missing)"  # how a missing value is called where it is critical
-FEW_NUMBERS = 20  # a number with at most so many values is guessed by its values
+MISSING = "(missing)"  # the name of a missing value
+FEW_NUMBERS = 20  # a number with at most this many values is not binned
 
 
 @dataclass(frozen=True)
 class Attacked:
-    """All records, of which some are learned from and others guessed.
+    """All records, some to learn from and others to guess.
 
     Attributes
     ----------
     inputs : the predictors of each record in full detail
-    values : each record's sensitive value, from 0 to `size` − 1; 1 for critical ones that are told from the rest
-    units : whose record it is, where that is known
-    critical : the values that are told from the rest; None where every value is told from every other
+    values : each record's sensitive value, from 0 to `size` − 1; with critical values 1 for these, 0 for the rest
+    units : the person of each record, if known
+    critical : the values that are compared with the rest; None if all values are distinguished
     """
 
     inputs: Inputs
@@ -62,7 +61,7 @@ class Attacked:
         *,
         critical: Any = None,
     ) -> "list[Attacked]":
-        """What is to be guessed of a frame's records: every value, or whether it is critical (`contrasts`)."""
+        """Read a frame to guess every value, or each of the `contrasts` of critical values with the rest."""
         frame = as_frame(X)
         if not len(frame):
             raise DataError("The data has no rows.")
@@ -75,7 +74,7 @@ class Attacked:
         return [whole.binarize_values(each, words) for each in contrasts(sensitive, critical, words)]
 
     def binarize_values(self, critical: tuple[str, ...], words: Sequence[str]) -> "Attacked":
-        """The same records, of which only is guessed whether the value is one of these."""
+        """Return the same records, to guess only whether the value is one of these."""
         wanted = np.isin(np.array(words, dtype=object), critical).astype(np.int64)
         return Attacked(self.inputs, wanted[self.values], 2, self.units, critical)
 
@@ -84,25 +83,25 @@ class Attacked:
 
     @cached_property
     def shares(self) -> Any:
-        """How frequent each value is."""
+        """The share of each value."""
         return np.bincount(self.values, minlength=self.size) / len(self)
 
     def units_of(self, rows: Codes) -> Codes | None:
-        """Whose these records are."""
+        """Return the persons of these records."""
         return None if self.units is None else self.units[rows]
 
 
 @dataclass(frozen=True)
 class SensitiveAnswer:
-    """What one adversary guesses of the records of one part, when it aims at one figure.
+    """One adversary's guesses for the records of one part, for one aim.
 
     Attributes
     ----------
-    guess : the value of each record held out
-    expected : the figure that it expects, from records that it learned from but held out in turn
-    tried : on how many independent records that expectation rests, about
-    settings : how it guesses, in plain data
-    rows : how many distinct rows trained it
+    guess : the guessed value of each held-out record
+    expected : the figure that it expects from cross-validation on its training records
+    tried : the approximate number of independent records behind this expectation
+    settings : how it guesses, as plain data
+    rows : the number of distinct rows that trained it
     """
 
     guess: Codes
@@ -113,7 +112,7 @@ class SensitiveAnswer:
 
 
 def always(attacked: Attacked, train: Codes, test: Codes) -> dict[str, SensitiveAnswer]:
-    """Guess the value that is most frequent among the records `train` for all records `test`, whatever the aim."""
+    """Guess the most frequent value of the records `train` for all records `test`, for every aim."""
     values, units = attacked.values[train], attacked.units_of(train)
     counts = np.bincount(values)
     guess, how = np.full(len(test), int(counts.argmax())), {"model": "most frequent value"}
@@ -125,7 +124,7 @@ def always(attacked: Attacked, train: Codes, test: Codes) -> dict[str, Sensitive
 
 
 def count_independent_records(aim: str, values: Codes, units: Codes | None) -> float:
-    """On how many independent records an expectation rests: persons, and for a correlation twice those of rarer values.
+    """Count the independent records behind an expectation: persons, for a correlation twice those of rarer values.
 
     Examples
     --------
@@ -140,13 +139,13 @@ def count_independent_records(aim: str, values: Codes, units: Codes | None) -> f
 
 
 def standard_error(aim: str, answer: SensitiveAnswer) -> float:
-    """About how far an expectation may be off by chance."""
+    """Return the approximate standard error of an expectation."""
     spread = answer.expected * (1 - answer.expected) if aim == ACCURACY else (1 - answer.expected**2) ** 2
     return float(np.sqrt(max(0.0, spread) / max(1.0, answer.tried)))
 
 
 def contrasts(name: str, critical: Any, words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Which values are told from the rest: each critical one, and where others are left all of them [Barbato25 §3.1].
+    """Return the sets of values to compare with the rest: each critical one, then all together [Barbato25 §3.1].
 
     Examples
     --------
@@ -161,10 +160,10 @@ def contrasts(name: str, critical: Any, words: Sequence[str]) -> list[tuple[str,
     absent = len(set(named) - set(words))
     if absent or not named:
         raise ParameterError(
-            f"The 'critical_values' parameter of SensitiveInference must be values that {name!r} has. "
-            f"Got {f'{absent} that it does not have' if absent else 'none'}."
+            f"The 'critical_values' parameter of SensitiveInference must list values that occur in {name!r}. "
+            f"Got {f'{absent} that do not' if absent else 'none'}."
         )
-    if len(words) == 2:  # one contrast, whichever way it is called
+    if len(words) == 2:  # both values make the same comparison
         return [named[:1]]
     together = [named] if 1 < len(named) < len(words) else []
     return [*((value,) for value in named), *together]
@@ -175,7 +174,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _attribute(frame: nw.DataFrame[Any], name: str, schema: Schema | None) -> Attribute:
-    """The column as the schema has it, without its roles; as the data shows it where there is none."""
+    """Return the column's attribute from the schema, or inferred from the data; without its roles."""
     series = column(frame, name)
     known = schema is not None and name in schema
     return (schema[name] if schema is not None and known else infer_attribute(series)).model_copy(update={"roles": ()})
@@ -185,26 +184,26 @@ def _inputs(frame: nw.DataFrame[Any], predictors: Sequence[str], schema: Schema 
     if not predictors:
         return Inputs.beside([], len(frame))
     chosen = Schema(attributes=tuple(_attribute(frame, name, schema) for name in predictors))
-    shown = frame.select(list(predictors))
-    return Inputs.of(raw_generalization(shown, chosen), shown)
+    visible = frame.select(list(predictors))
+    return Inputs.of(raw_generalization(visible, chosen), visible)
 
 
 def _units(frame: nw.DataFrame[Any], schema: Schema | None, persons: Any) -> Codes | None:
-    """Whose each record is: as the caller says, or the schema."""
+    """Return the person of each record, from the caller or the schema."""
     units = None if schema is None else person_codes(schema, frame)
     if persons is not None:
         units = unit_codes(persons)
     if units is not None and len(units) != len(frame):
         raise DataError(f"There are {len(units)} persons for {len(frame)} rows.")
     if units is not None and int(units.max(initial=0)) == 0:
-        raise DataError("All records are of one person, so that nobody is left to learn from.")
+        raise DataError("All records belong to one person, so there is nobody else to learn from.")
     return units
 
 
 def _values(
     frame: nw.DataFrame[Any], name: str, schema: Schema | None, bins: int, given: Any, by_value: bool
 ) -> tuple[Codes, list[str]]:
-    """Each record's value as a code, and what the codes stand for; the bins of a number of many values have no name."""
+    """Return each record's value as a code, and the names of the values; bins of a number have no names."""
     if given is not None:
         return _encode_by_name(_one_each(name, given, len(frame)))
     attribute, series = _attribute(frame, name, schema), column(frame, name)
@@ -217,12 +216,12 @@ def _values(
 def _one_each(name: str, given: Any, n: int) -> nw.Series[Any]:
     values = np.asarray(given)
     if values.shape != (n,):
-        raise DataError(f"The values of {name!r} have shape {values.shape}; it needs one for each of the {n} rows.")
+        raise DataError(f"The values of {name!r} have shape {values.shape}; they must be one for each of {n} rows.")
     return as_frame(pd.DataFrame({name: values}))[name]
 
 
 def _encode_by_name(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
-    """Codes in the order of the values' names, missing last."""
+    """Code values in the order of their names, missing last."""
     codes, words = texts(series)
     order = np.argsort(np.array(words, dtype=object), kind="stable") if words else np.zeros(0, dtype=np.int64)
     rank = np.empty(len(words) + 1, dtype=np.int64)
@@ -240,10 +239,10 @@ class GuessedSensitive:
 
     Attributes
     ----------
-    accuracy : share of records whose value is guessed, when it aims at that; beside it the class frequency
-    mcc : Matthews' correlation of guess and truth, when it aims at that; beside it the 0 of a constant guess
+    accuracy : share of records guessed right when it aims at accuracy; `naive` is the class frequency
+    mcc : Matthews' correlation of guess and truth when it aims at this; `naive` is 0, that of a constant guess
     settings : for "accuracy" and "mcc", how it guesses in each fold
-    expected : for each of the two, what it expected from the records it learned from, mean over the folds
+    expected : for each of the two, what it expected from its training records, averaged over the folds
     rows : the most distinct rows (merged by value) that it learned from in a fold
 
     Examples
@@ -267,26 +266,26 @@ class GuessedSensitive:
 
 @dataclass(frozen=True)
 class SensitiveInferenceResult(PlainResult):
-    """What someone guesses of a sensitive attribute who sees the predictors that a classifier asks for.
+    """How well a sensitive attribute can be guessed from the predictors that a classifier asks for.
 
     Attributes
     ----------
     sensitive : the attribute
-    predictors : the attributes that are seen
-    critical : the values that are told from the rest; None where every value is told from every other
+    predictors : the attributes that the adversary sees
+    critical : the values that are compared with the rest; None if all values are distinguished
     accuracy, mcc : the two figures (see `GuessedSensitive`), each fold guessed by the adversary chosen for it
-    expected : for "accuracy" and "mcc", what those expected from the records they learned from, mean over the folds
+    expected : for "accuracy" and "mcc", what these expected from their training records, averaged over the folds
     chosen : for "accuracy" and "mcc", the adversary of each fold: the portfolio, unless "nu-SVC" expected more by over
-        a standard error; the records of the fold itself have no part in it, so that the figures are honest ones
+        a standard error; the records of the fold itself do not influence this choice
     by_adversary : "nu-SVC" and "portfolio", each with its figures
-    by_contrast : where several values are critical, the result of telling each of them, and all together, from the
-        rest; this result is the one of them whose expected correlation is highest
-    values : how many values there are to choose from; two where critical values are told from the rest
+    by_contrast : with several critical values, the results for each of them, and for all together, against the rest;
+        this result is the one with the highest expected correlation
+    values : the number of possible values; two if critical values are compared with the rest
     class_frequency : share of the most frequent value, which any guess should beat
-    records : how many records were guessed
-    folds : in how many parts, each guessed after learning from the others
-    distinct : how many different rows the predictors have
-    random_state, seconds : the seed, and how long it took
+    records : the number of guessed records
+    folds : the number of parts, each guessed after learning from the others
+    distinct : the number of distinct rows of the predictors
+    random_state, seconds : the seed and the time
 
     Examples
     --------
@@ -320,11 +319,11 @@ class SensitiveInferenceResult(PlainResult):
 
     def __str__(self) -> str:
         many = len(self.predictors)
-        told = "" if self.critical is None else f" ({' or '.join(map(repr, self.critical))} or not)"
+        critical = "" if self.critical is None else f" ({' or '.join(map(repr, self.critical))} or not)"
         by = {aim: " and ".join(sorted(set(each))) for aim, each in self.chosen.items()}
         return "\n".join(
             [
-                f"{self.sensitive!r}{told} guessed from {many} predictor{'' if many == 1 else 's'}, "
+                f"{self.sensitive!r}{critical} guessed from {many} predictor{'' if many == 1 else 's'}, "
                 f"{self.records:,} records",
                 f"  accuracy ({by[ACCURACY]}): {self.accuracy}",
                 f"  Matthews correlation ({by[MCC]}): {self.mcc}",
@@ -332,15 +331,15 @@ class SensitiveInferenceResult(PlainResult):
         )
 
 
-# Parts of records for cross-validation: every value in each where there are enough, a person's records in one.
+# Parts of records for cross-validation: every value in each if possible, all records of a person in one.
 
 
 def fold_codes(values: Codes, units: Codes | None, folds: int, random: np.random.Generator) -> Codes:
-    """For each record the part, of at most `folds`, that it is held out with; whole units (one person's records).
+    """Assign each record to one of at most `folds` parts; the records of a unit (person) stay together.
 
-    A unit counts for the rarest of its values, and the units of each value are dealt out evenly. There are no more
-    parts than units that count for the second most frequent value, so that two values can be learned without any one
-    part; but never fewer than two.
+    A unit counts for the rarest of its values, and the units of each value are dealt out evenly. There are at most as
+    many parts as units that count for the second most frequent value, so that two values remain without any one part;
+    but at least two.
 
     Examples
     --------

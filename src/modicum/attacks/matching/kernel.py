@@ -1,27 +1,27 @@
-"""Who of a group has which of its values: each record's chances, for all groups at once.
+"""Each record's chances of the values of its group, for all groups at once.
 
 The records of group g are the positions starts[g] to starts[g + 1], its distinct values the options firsts[g] to
 firsts[g + 1]; option o occurs caps[o] times in the group. Scores and chances are blocks, one row per record with one
-entry per option of its group, one block after another from blocks[g] on. A matching gives every record one option and
-every option to as many records as it occurs; it is as likely as the product of exp(score) over its records.
+entry per option of its group; the block of group g starts at blocks[g]. A matching gives every record one option, and
+every option to as many records as it occurs; its likelihood is the product of exp(score) over its records.
 
-Groups of up to `EXACT` records are worked out exactly: sums over all matchings build up over the sets of places that
-are taken, of which there are 2^m. Larger ones are scaled until rows and columns have their sums (Sinkhorn); that is
-close where a group is large.
+Groups of up to `EXACT` records are computed exactly, by sums over the 2^m sets of places that a part of the records can
+take. Larger groups are scaled until rows and columns have their sums (Sinkhorn), a close approximation for large
+groups.
 """
 
 import numba
 import numpy as np
 
-EXACT = 8  # records of a group
-_DEPTH = 600.0  # the least likely matching is taken for no less than exp(−this) of what the scores allow
+EXACT = 8  # the most records of a group that is computed exactly
+_DEPTH = 600.0  # no matching's likelihood is below exp(−this) relative to the highest scores
 _SCALINGS = 200
 _CLOSE = 1e-6
 
 
 @numba.njit(cache=True)
 def match_all(starts, firsts, caps, blocks, scores, chances):  # type: ignore[no-untyped-def]
-    """Fill in each record's chance of each option; returns the log of the mean likelihood of matchings, all groups."""
+    """Fill in each record's chance of each option; return the log of the mean likelihood of matchings of all groups."""
     total = 0.0
     for g in range(len(starts) - 1):
         m, d = starts[g + 1] - starts[g], firsts[g + 1] - firsts[g]
@@ -34,7 +34,7 @@ def match_all(starts, firsts, caps, blocks, scores, chances):  # type: ignore[no
 
 @numba.njit(cache=True)
 def _places(caps, m):  # type: ignore[no-untyped-def]
-    """The option of each of a group's m places."""
+    """Return the option of each of a group's m places."""
     found, place = np.empty(m, dtype=np.int64), 0
     for o in range(len(caps)):
         for _ in range(caps[o]):
@@ -54,7 +54,7 @@ def _size(taken):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _by_subsets(scores, caps, chances):  # type: ignore[no-untyped-def]
-    """Exact chances: sums over the matchings of the first records to a set of places, and of the others to the rest."""
+    """Compute exact chances by sums over matchings of the first records to a set of places, the others to the rest."""
     m = len(scores)
     places = _places(caps, m)
     weights, top = np.empty((m, m)), 0.0
@@ -90,12 +90,12 @@ def _by_subsets(scores, caps, chances):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _by_scaling(scores, caps, chances):  # type: ignore[no-untyped-def]
-    """Chances in proportion to exp(score) times a factor of each option, which occurs as often as it does.
+    """Compute chances proportional to exp(score) times a factor per option, so that each option occurs caps[o] times.
 
-    Returns about the log of the mean likelihood of matchings. With b the chance of one of an option's places, a
-    permanent is at least Π (weight / b)^b · (1 − b)^(1 − b) (Schrijver's bound on permanents); what the bound falls
-    short of where every matching is as likely is added. So it is 0 there, right to the second order of small scores,
-    and at most 0.15 per record too high where scores leave no doubt, the less the larger the group.
+    Return the approximate log of the mean likelihood of matchings. With b the chance of one of an option's places, a
+    permanent is at least Π (weight / b)^b · (1 − b)^(1 − b) (Schrijver's bound on permanents). The bound's error for
+    equally likely matchings is added. So the result is 0 for these, correct to the second order of small scores, and at
+    most 0.15 per record too high for decisive scores, less for larger groups.
     """
     m, d = scores.shape
     factor, sums = np.log(caps / m), np.empty(d)

@@ -1,19 +1,18 @@
-"""Learn from the release alone how attributes go with its sensitive values (Kifer's deFinetti attack, SIGMOD 2009).
+"""Learn from the release alone how attributes relate to its sensitive values (Kifer's deFinetti attack, SIGMOD 2009).
 
-At first every matching of a group's records to its values is as likely. A model learns from these chances; by the model
-some matchings are likelier; it learns from the new chances, and so on. Naive Bayes goes first; the network starts from
-the chances that it ends with, which spares rounds, and random weights then do not decide which value is which. How far
-a model is to be believed in each round, how many rounds there are, and which model is taken (or both together) is
-chosen by groups set aside: by how likely the model makes the values that a group has, given its records (the mean over
-all matchings). That needs no truth, so that whoever has the release can do it.
+At first every matching of a group's records to its values is equally likely. A model learns from these chances; the
+model makes some matchings likelier; it learns from the new chances, and so on. Naive Bayes comes first. The network
+starts from its final chances, which saves rounds, and random weights do not decide which value is which. Held-out
+groups choose the factor of a model's scores in each round, the number of rounds, and the model (or both together), by
+how likely the model makes the values of a group given its records (the mean over all matchings). This needs no truth,
+so anyone with the release can do it.
 
-Values that occur equally often in each group could change places and all of the release would be as likely. They are
-learned as one; who of its records has which of them is left to chance. Everywhere else the best model is used, however
-little it fits: to guess by a poor model costs the adversary nothing, and to call people safe because of one would be
-wrong.
+If values that occur equally often in each group changed places, the release would be equally likely. They are learned
+as one, and guessed among at random. In all other cases the best model is used, however poorly it fits: guessing by a
+poor model costs the adversary nothing, and it would be wrong to call people safe because the model is poor.
 
-A model takes a table of records × values, how likely each record has each value, so that it learns from chances as well
-as from truths. It answers with log P(value | attributes) of any records.
+A model learns from a table of records × values with the chance of each value, or with the truth. It returns
+log P(value | attributes) for any records.
 """
 
 from collections.abc import Sequence
@@ -34,17 +33,17 @@ from modicum.table.schema import Schema
 from modicum.table.targets import Target
 from modicum.typing import Codes, Floats, Mask
 
-# How attributes go with a sensitive value: records as codes, and two models that learn from them.
+# Records as codes, and two models that learn a sensitive value from them.
 
 BINS = 20  # of a number
-MOST_CODES = 1_000  # of a category; rarer ones count as unknown
-L2 = 1e-3  # of the network, the strongest of those that the portfolio tries: the truths are not known, only chances
-_LEAST = 1e-9  # the chance that an impossible value is taken to have
+MOST_CODES = 1_000  # of a category; rarer values count as unknown
+L2 = 1e-3  # of the network, the strongest that the portfolio tries, since only chances are known, not the truth
+_LEAST = 1e-9  # the lowest chance of a value
 
 
 @dataclass(frozen=True)
 class Coded:
-    """Records as codes, one column per attribute, 0 where nothing is known; `sizes` says how many codes each has."""
+    """Records as codes, one column per attribute, 0 if unknown; `sizes` holds the number of codes per column."""
 
     codes: Codes
     sizes: tuple[int, ...]
@@ -57,16 +56,16 @@ class Coded:
 
     @property
     def offsets(self) -> Codes:
-        """Where each attribute's codes begin when all stand one after another."""
+        """Where each attribute's codes begin if all are numbered consecutively."""
         return np.cumsum([0, *self.sizes])
 
     @property
     def inputs(self) -> Inputs:
-        """The same for a learner."""
+        """The codes as inputs of a learner."""
         return Inputs(self.codes, self.sizes, np.zeros((len(self), 0)))
 
     def one_hot(self) -> csr_array:
-        """The codes as columns of 0 and 1."""
+        """Return the codes as columns of 0 and 1."""
         places = (self.codes + self.offsets[:-1]).ravel()
         rows = np.arange(len(self) + 1) * self.codes.shape[1]
         return csr_array((np.ones(len(places)), places, rows), shape=(len(self), int(self.offsets[-1])))
@@ -74,14 +73,14 @@ class Coded:
 
 @dataclass(frozen=True)
 class ChanceCoder:
-    """The columns of the identifying table as few codes each: numbers in 20 bins of equal frequency."""
+    """Codes the columns of the identifying table: numbers in 20 bins of equal frequency, rare categories as unknown."""
 
     targets: tuple[Target, ...]
     places: tuple[Codes, ...]
 
     @classmethod
     def fit(cls, X: Any, names: Sequence[str], schema: Schema) -> "ChanceCoder":
-        """The codes of these columns; one without any value tells nothing and is left out."""
+        """Learn the codes of these columns; leave out columns without any value."""
         frame = as_frame(X)
         there = [name for name in names if missing_values(column(frame, name)) < len(frame)]
         targets = tuple(Target.fit(frame, schema[name], BINS) for name in there)
@@ -92,7 +91,7 @@ class ChanceCoder:
         return [target.name for target in self.targets]
 
     def encode(self, X: Any) -> Coded:
-        """The codes of records; a value that the identifying table does not have is not known."""
+        """Code records; a value that is not in the identifying table counts as unknown."""
         frame = as_frame(X)
         found = [places[target.encode(frame)] for target, places in zip(self.targets, self.places, strict=True)]
         codes = np.column_stack(found) if found else np.zeros((len(frame), 0), dtype=np.int64)
@@ -100,7 +99,7 @@ class ChanceCoder:
 
 
 def _places(counts: Any) -> Codes:
-    """A code from 1 for each of the most frequent values; 0 for the others, and (last) for what is not known."""
+    """Return a code from 1 for each of the most frequent values, 0 for the others, and a last 0 for unknown values."""
     order = np.argsort(-np.asarray(counts), kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(1, len(order) + 1)
@@ -108,7 +107,7 @@ def _places(counts: Any) -> Codes:
 
 
 class ChanceModel(Protocol):
-    """What the adversary learns with."""
+    """A model of the adversary."""
 
     def fit(self, coded: Coded, table: csr_array) -> "ChanceModel": ...
 
@@ -116,18 +115,18 @@ class ChanceModel(Protocol):
 
 
 class NaiveBayes:
-    """Attributes taken to be independent given the value, as in Kifer's attack (SIGMOD 2009).
+    """Naive Bayes: attributes are independent given the value, as in Kifer's attack (SIGMOD 2009).
 
-    A code's share among the records of a value is drawn towards its share among all, by as many records as the column
-    has codes: Laplace's rule, but such that a value that nobody is known to have tells nothing.
+    A code's share among the records of a value is smoothed towards its share among all, with as many pseudo-records as
+    the column has codes: Laplace's rule, except that a value without known records is uninformative.
     """
 
     def fit(self, coded: Coded, table: csr_array) -> "NaiveBayes":
         counts = (coded.one_hot().T @ table).toarray()
         values = np.asarray(table.sum(axis=0), dtype=np.float64)
-        drawn = np.repeat(coded.sizes, coded.sizes)[:, None].astype(np.float64)
-        share = (counts.sum(axis=1, keepdims=True) + 1) / (values.sum() + drawn)
-        self._logs = np.log((counts + drawn * share) / (values + drawn)) - np.log(share)
+        pseudo = np.repeat(coded.sizes, coded.sizes)[:, None].astype(np.float64)
+        share = (counts.sum(axis=1, keepdims=True) + 1) / (values.sum() + pseudo)
+        self._logs = np.log((counts + pseudo * share) / (values + pseudo)) - np.log(share)
         self._prior = np.log((values + 1) / (values.sum() + len(values)))
         return self
 
@@ -138,7 +137,7 @@ class NaiveBayes:
 
 
 class SmallNetwork:
-    """The portfolio's network, one hidden layer of 50: attributes may depend on each other."""
+    """The portfolio's network with one hidden layer of 50: attributes may depend on each other."""
 
     def __init__(self, random_state: int) -> None:
         self.random_state = random_state
@@ -146,7 +145,7 @@ class SmallNetwork:
     def fit(self, coded: Coded, table: csr_array) -> "SmallNetwork":
         rows, cells = coded.inputs.distinct()
         merged = csr_array((np.ones(len(cells)), (cells, np.arange(len(cells)))), shape=(len(rows), len(cells))) @ table
-        # Chances sum up to 1 but for rounding, and a record must not count as none.
+        # Chances sum to 1 up to rounding, and a record must not count as less than one.
         self._network = Network(L2, random_state=self.random_state).fit(rows, [merged * (1 + 1e-9)])
         return self
 
@@ -155,60 +154,60 @@ class SmallNetwork:
         return np.log(np.maximum(chances, _LEAST))
 
 
-# From models to scores of records and options, and how far the scores are to be believed.
+# Scores of records and options from models, and the factors that calibrate them.
 #
-# A model that takes dependent attributes for independent is too sure of itself: its order of matchings may be good and
-# its likelihoods bad all the same. So scores are multiplied by a factor before they count, the one that makes the
-# values of groups set aside likeliest. Two models can be taken together, each with its own factor.
+# A model that treats dependent attributes as independent is overconfident: it may rank matchings well, but its
+# likelihoods are poor. So scores are multiplied by the factor that makes the values of held-out groups likeliest. Two
+# models can be combined, each with its own factor.
 
 BAYES, NETWORK, BOTH = "naive Bayes", "network", "both"
 FACTORS = 2.0 ** (np.arange(-9, 5) / 2)  # from 1/23 to 4
-_SHARES = (0.25, 0.5, 0.75, 1.0)  # of its factor that each of two models may keep
-_MANY = 500  # values of which a network would take too long to learn
+_SHARES = (0.25, 0.5, 0.75, 1.0)  # shares of their own factors that two combined models may have
+_MANY = 500  # with more values a network would take too long to learn
 
 
 def new_model(learner: str, random_state: int, number: int = 0) -> ChanceModel:
-    """A model that has not learned yet; the seed of a network depends on the round."""
+    """Create an untrained model; the seed of a network depends on the round."""
     return NaiveBayes() if learner == BAYES else SmallNetwork(random_state + number)
 
 
 def learners_for(values: int) -> Sequence[str]:
-    """Which learners try, by how many values there are."""
+    """Return the learners to try for this number of values."""
     return (BAYES, NETWORK) if values <= _MANY else (BAYES,)
 
 
 @dataclass(frozen=True)
 class GroupedRecords:
-    """Groups with their records' codes, in the order of the groups."""
+    """Groups with the codes of their records, in the order of the groups."""
 
     coded: Coded
     groups: ReleaseGroups
 
     def some(self, wanted: Mask) -> "GroupedRecords":
-        """Some of the groups."""
+        """Return some of the groups."""
         part = self.groups.some(wanted)
         return GroupedRecords(self.coded[part.order], part)
 
     def train(self, learner: str, random_state: int, number: int, chances: Floats) -> ChanceModel:
-        """A model that has learned from each record's chances of its options."""
+        """Train a model on each record's chances of its options."""
         groups = self.groups
         entries = chances, groups.options[groups.pair_options], start_places(groups.widths)
         table = csr_array(entries, shape=(len(groups.order), len(groups.values)))
         return new_model(learner, random_state, number).fit(self.coded, table)
 
     def chances(self, model: ChanceModel, factor: float) -> Floats:
-        """Each record's chance of each option by a model that is believed so far."""
+        """Return each record's chance of each option by a model's scores, multiplied by the factor."""
         return self.groups.chances(factor * self.scores(model))[0]
 
     def scores(self, model: ChanceModel) -> Floats:
-        """For each record and option, log P(value | attributes) − log P(value).
+        """Return log P(value | attributes) − log P(value) for each record and option.
 
-        Who has which of a group's values does not depend on how frequent the values are, since all of them are had.
+        The frequencies of the values are irrelevant within a group, since all of its values occur.
         """
         return self._score_models([model], np.zeros((0, 1)))[0][0]
 
     def best_weights(self, models: Sequence[ChanceModel], weights: Floats) -> tuple[list[float], float]:
-        """The weights of the models (a row) that make the groups' values likeliest, and the log of how likely."""
+        """Return the weights of the models (a row) that make the groups' values likeliest, and the log likelihood."""
         pairs, sums = self._score_models(models, weights)
         own = self.groups.pair_records
         fits = [self.groups.chances(each @ pairs - rest[own])[1] for each, rest in zip(weights, sums, strict=True)]
@@ -216,7 +215,7 @@ class GroupedRecords:
         return weights[best].tolist(), fits[best]
 
     def _score_models(self, models: Sequence[ChanceModel], weights: Floats) -> tuple[Floats, Floats]:
-        """Each model's scores, and for each way to weigh them what a record has to give for its chances to sum to 1."""
+        """Return each model's scores, and for each row of weights the normalizing term of each record."""
         groups, n = self.groups, len(self.coded)
         frequent = np.log(groups.shares)
         ends = start_places(groups.widths)
@@ -231,24 +230,24 @@ class GroupedRecords:
         return pairs, sums
 
 
-# What is learned from the release alone.
+# Learning from the release alone.
 
-_ASIDE = 0.2  # of the groups
+_ASIDE = 0.2  # share of the groups held out
 _PATIENCE = 3  # rounds without a better fit after which a trial ends
-_PLENTY = 100_000  # records from which more would teach nothing new
+_PLENTY = 100_000  # records beyond which more add nothing
 
 
 @dataclass(frozen=True)
 class LearnedChances:
-    """What one learner made of the release.
+    """What one learner learned from the release.
 
     Attributes
     ----------
     learner : its name
-    rounds : after how many rounds it fits groups set aside best
-    fit : the log of how much likelier than at random it makes their values, per record; below 0 where what was
-        learned does not carry over to them, which in small releases may be chance
-    scores : for each record and option of its group, how much likelier the attributes make it (a logarithm)
+    rounds : the number of rounds with the best fit to held-out groups
+    fit : the log of how much likelier than at random it makes their values, per record; below 0 if the model does not
+        generalize to them, which in small releases may be chance
+    scores : for each record and option of its group, the log of how much likelier the attributes make it
     """
 
     learner: str
@@ -259,7 +258,7 @@ class LearnedChances:
 
 @dataclass(frozen=True)
 class _Trial:
-    """A learner's best round: its model and fit, how far to believe it in each round up to then, all its scores."""
+    """A learner's best round: its model and fit, the factors of all rounds up to it, and all its scores."""
 
     learner: str
     model: ChanceModel
@@ -271,9 +270,9 @@ class _Trial:
 def learn_all(
     coded: Coded, groups: ReleaseGroups, rounds: int, random_state: int, progress: bool
 ) -> list[LearnedChances]:
-    """What each learner makes of all groups (of records in their order); large releases are learned from in part.
+    """Run each learner on all groups (`coded` in their order); of a large release only a part is learned from.
 
-    Nobody learns where there is nothing to see of the records, or where all values of each group are alike.
+    The result is empty if the records have no visible attribute, or if all values of each group are alike.
     """
     if not (max(coded.sizes, default=0) > 1 and groups.tellable):
         return []
@@ -292,7 +291,7 @@ def learn_all(
 
 
 def _parts(groups: ReleaseGroups, random_state: int) -> tuple[Mask, Mask, Mask]:
-    """Groups with enough records, and of these some to try with and some to set aside."""
+    """Choose groups with enough records in total, and split these into some to learn from and some to hold out."""
     random = np.random.default_rng([random_state, 1])
     drawn = random.permutation(len(groups.sizes))
     rank = np.empty(len(drawn), dtype=np.int64)
@@ -312,10 +311,10 @@ def _run_rounds(
     random_state: int,
     progress: bool,
 ) -> tuple[ChanceModel, tuple[float, ...], float]:
-    """Learn, match, learn from the matching, while groups set aside fit better: the best model, its factors, its fit.
+    """Learn, match, and learn from the matching while held-out groups fit better; return the best model, factors, fit.
 
-    Chances are of scores times the factor that groups set aside ask for: those of a model too sure of itself would soon
-    be taken for truths, and the rounds end with what it happened to say first.
+    Chances use scores times the factor that suits held-out groups: otherwise an overconfident model would soon take its
+    own chances as truth, and the rounds would confirm its first guesses.
     """
     found: list[tuple[float, float, ChanceModel]] = []
     for number in track_progress(range(rounds), f"Learning the correlation ({name})", total=rounds, progress=progress):
@@ -337,7 +336,7 @@ def _first_best(found: Sequence[tuple[float, float, ChanceModel]]) -> int:
 def _repeat_rounds(
     name: str, part: GroupedRecords, chances: Floats, factors: Sequence[float], random_state: int
 ) -> ChanceModel:
-    """The same rounds with more groups."""
+    """Repeat the rounds with more groups."""
     for number in range(len(factors)):
         model = part.train(name, random_state, number, chances)
         if number + 1 < len(factors):
@@ -346,7 +345,7 @@ def _repeat_rounds(
 
 
 def _combine_trials(trials: Sequence[_Trial], aside: GroupedRecords) -> list[LearnedChances]:
-    """Two models as one, whose factors are part of those that each has alone."""
+    """Combine two models, with shares of the factors that each has alone."""
     if len(trials) < 2:
         return []
     first, second = (trial.factors[-1] for trial in trials)
@@ -356,14 +355,14 @@ def _combine_trials(trials: Sequence[_Trial], aside: GroupedRecords) -> list[Lea
     return [LearnedChances(BOTH, sum(len(trial.factors) for trial in trials), fit, np.asarray(scores))]
 
 
-# What someone with complete records of other people makes of a release, and of its identifying table alone.
+# Learning from complete records of other people.
 
 _FEWEST = 10
 
 
 @dataclass(frozen=True)
 class Informed:
-    """Scores of each record and option, the value guessed from attributes alone, and how many others are known."""
+    """Scores of each record and option, the values guessed from attributes alone, and the number of known records."""
 
     matched: Floats
     guess: Codes
@@ -373,25 +372,25 @@ class Informed:
 def learn_from_known(
     known: Any, sensitive: str, coder: ChanceCoder, coded: Coded, groups: ReleaseGroups, random_state: int
 ) -> Informed:
-    """Learn from complete records of others; a value that the release does not have is left out, as are missing ones.
+    """Learn from complete records of others whose value is in the release.
 
-    The model is the one that finds the values of a fifth of the known records likelier after learning from the others.
+    The model is the one that makes the values of a held-out fifth of the known records likeliest.
     """
     frame = as_frame(known)
     absent = [name for name in coder.names if name not in frame.columns]
     if absent:
-        raise DataError(f"The known records have no column {absent[0]!r}, which the identifying table has.")
+        raise DataError(f"The known records have no column {absent[0]!r}, but the identifying table has it.")
     values = groups.encode(column(frame, sensitive))
     there = np.flatnonzero(values >= 0)
     if len(there) < _FEWEST:
-        raise DataError(f"Fewer than {_FEWEST} of the known records have a value of {sensitive!r} that was released.")
+        raise DataError(f"Fewer than {_FEWEST} of the known records have a value of {sensitive!r} from the release.")
     model = _fit_best_model(coder.encode(frame)[there], values[there], len(groups.values), random_state)
     guess = [model.logs(coded[rows]).argmax(axis=1) for rows in chunks(len(coded), len(groups.values))]
     return Informed(GroupedRecords(coded, groups).scores(model), np.concatenate(guess).astype(np.int64), len(there))
 
 
 def truth_table(values: Codes, size: int) -> csr_array:
-    """Records × values, for records whose value is known."""
+    """Return the table of records × values for records with known values."""
     return csr_array((np.ones(len(values)), values, np.arange(len(values) + 1)), shape=(len(values), size))
 
 

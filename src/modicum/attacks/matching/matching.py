@@ -1,4 +1,4 @@
-"""Match people to the sensitive values of their group: what two tables tied by groups still give away [Mancuhan16]."""
+"""Match people to the sensitive values of their group: what an anatomized release still reveals [Mancuhan16]."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from modicum.attacks.matching.learning import Informed, LearnedChances
 
 
-# How often people are matched to their sensitive values, by each adversary.
+# The share of people that each adversary matches to their sensitive values.
 
 RANDOM, NAIVE = "random worlds", "most frequent value"
 DEFINETTI, INFORMED, WITHOUT = "deFinetti", "informed", "without the release"
@@ -29,25 +29,25 @@ _WITH = {"both": "naive Bayes and a network together", "network": "a network"}
 
 @dataclass(frozen=True)
 class MatchingResult(PlainResult):
-    """How often an adversary who has a release gives a person the right sensitive value.
+    """How often an adversary with a release guesses a person's sensitive value right.
 
     Attributes
     ----------
     sensitive : the attribute
-    by_adversary : each adversary's accuracy with its interval, and beside it random worlds: `naive` of the estimate,
-        "baseline" in `to_dict`
-    learner : what the deFinetti adversary learned with, chosen by groups set aside, never by the truth; None only
-        where nobody could learn from the release alone: all values of each group are alike, or nothing else is seen
-    fits : for each learner, how much likelier than at random it made the values of groups set aside (log per record)
-    rounds_taken : for each learner, how often it learned anew
-    values : how many different values there are
-    alike : of how many of them each group has as many as of some other one: the release alone does not tell which of
-        these is whose, and a hint from elsewhere could (see "informed")
-    l : the largest ℓ for which no value is more than 1/ℓ of any group, counted anew
+    by_adversary : each adversary's accuracy with its interval; the baseline is random worlds, `naive` of the estimate
+        and "baseline" in `to_dict`
+    learner : the model of the deFinetti adversary, chosen by held-out groups, never by the truth; None if nobody can
+        learn from the release alone, because all values of each group are alike or nothing else is visible
+    fits : for each learner, how much likelier than at random it made the values of held-out groups (log per record)
+    rounds_taken : for each learner, its number of rounds
+    values : the number of distinct values
+    alike : how many values occur in every group equally often as some other value: the release alone does not show who
+        has which of them, but knowledge from elsewhere could (see "informed")
+    l : the largest ℓ for which no value is more than 1/ℓ of any group, recounted
     records, groups : how many were attacked
-    group_sizes : size → how many groups have it
+    group_sizes : size → number of groups
     known : how many complete records of others the informed adversary had
-    random_state, seconds : the seed, and how long it took
+    random_state, seconds : the seed and the time
 
     Examples
     --------
@@ -79,39 +79,39 @@ class MatchingResult(PlainResult):
 
     @property
     def accuracy(self) -> float:
-        """The share of people to whom the deFinetti adversary, who has the release only, gives the right value."""
+        """The share of people whose value the deFinetti adversary guesses right from the release alone."""
         return _value(self.by_adversary[DEFINETTI])
 
     @property
     def interval(self) -> Interval:
-        """Where that lies at 95%, if groups are independent; values that always come together are mixed up together."""
+        """Its 95% interval, for independent groups; it ignores that values may be swapped in all groups at once."""
         interval = self.by_adversary[DEFINETTI].interval
         assert interval is not None
         return interval
 
     @property
     def baseline(self) -> float:
-        """What is right without learning, by each group's most frequent value; 1/ℓ where groups have ℓ values once."""
+        """The accuracy of each group's most frequent value; 1/ℓ if each group has ℓ values once."""
         return _value(self.by_adversary[RANDOM])
 
     @property
     def naive(self) -> float:
-        """What always saying the most frequent value of all reaches."""
+        """The accuracy of always guessing the most frequent value of all."""
         return _value(self.by_adversary[NAIVE])
 
     @property
     def gain(self) -> float:
-        """How many more people than at random, as a share of all."""
+        """The share of people guessed right beyond the baseline."""
         return self.accuracy - self.baseline
 
     @property
     def identifiable(self) -> bool:
-        """Whether the release alone can show who has which value, at least for some of them."""
+        """Whether the release alone can show who has which value, at least for some people."""
         return self.learner is not None
 
     @property
     def note(self) -> str | None:
-        """What the accuracy does not say, in words; None where there is nothing to add."""
+        """Limits of the accuracy in words, or None."""
         return " ".join(_notes(self)) or None
 
     def _parts(self) -> dict[str, object]:
@@ -136,17 +136,17 @@ class MatchingResult(PlainResult):
 
 
 def describe_adversary(result: MatchingResult, name: str) -> str:
-    """An adversary in words."""
+    """Describe an adversary in words."""
     chosen = "nothing to learn from, guesses at random"
     if result.learner is not None:
-        chosen = f"here by {_WITH.get(result.learner, result.learner)}, which fitted groups set aside best"
+        chosen = f"here by {_WITH.get(result.learner, result.learner)}, which fitted held-out groups best"
     by = name.removeprefix(f"{DEFINETTI}, ")
     return {
-        RANDOM: "who learns nothing and says the most frequent value of the person's group",
-        NAIVE: "who says the most frequent value of all, of everybody",
-        DEFINETTI: f"who learns from the release alone how attributes go with values ({chosen})",
-        INFORMED: f"who has the release and learned from {result.known:,} complete records of other people",
-        WITHOUT: f"who learned from the same {result.known:,} records and sees the attributes only",
+        RANDOM: "learns nothing and guesses the most frequent value of the person's group",
+        NAIVE: "guesses the most frequent value of all for everyone",
+        DEFINETTI: f"learns from the release alone how attributes relate to values ({chosen})",
+        INFORMED: f"has the release and learned from {result.known:,} complete records of other people",
+        WITHOUT: f"learned from the same {result.known:,} records and sees only the attributes",
     }.get(name, f"the same by {_WITH.get(by, by)}")
 
 
@@ -156,17 +156,17 @@ def _notes(result: MatchingResult) -> Iterator[str]:
         hint = (
             'see "informed"'
             if INFORMED in result.by_adversary
-            else "the figure of the adversary who has the release alone does not measure that"
+            else "the accuracy of the adversary with the release alone does not measure this"
         )
         yield (
             f"{which} values of {result.sensitive!r} come together, equally often in every group with them: the "
-            "release shows who is alike but not which value is whose. Whoever knows a few people can name the rest; "
-            f"{hint}."
+            "release shows which people share a value, but not which value. Someone who knows a few of these people "
+            f"can infer the values of the others; {hint}."
         )
     if result.interval[1] < result.baseline:
         yield (
-            "That fewer people are right than without learning is no protection: values that mostly come in the same "
-            "groups are mixed up together, and whoever swaps them is right where this adversary is wrong."
+            "The adversary is right less often than without learning, but this is no protection: it confuses values "
+            "that mostly occur in the same groups, and someone who swaps them is right where it is wrong."
         )
 
 
@@ -176,43 +176,44 @@ def _value(estimate: Estimate) -> float:
 
 
 class Matching:
-    """How often does someone who has an anatomized release give people their right sensitive value?
+    """How often can someone with an anatomized release guess people's sensitive values?
 
-    A release with ℓ different values in each group leaves a chance of 1/ℓ, as long as every matching of people to
-    values is as likely. It is not: the release as a whole shows how attributes go with values (Kifer, "Attacks on
-    privacy and deFinetti's theorem", SIGMOD 2009, which [Mancuhan16] cites as [18]). The adversaries:
+    A release with ℓ different values in each group leaves a chance of 1/ℓ if every matching of people to values is
+    equally likely. This is not so: the whole release shows how attributes relate to values (Kifer, "Attacks on privacy
+    and deFinetti's theorem", SIGMOD 2009, which [Mancuhan16] cites as [18]). The adversaries:
 
-    - "random worlds": every matching as likely, so it says each group's most frequent value; never right for more than
-      1/ℓ, computed, not simulated, and the baseline of all others;
-    - "most frequent value": says that of the whole release, of everybody;
-    - "deFinetti": learns the correlation from the release alone, class included, in rounds: chances of matchings, a
-      model that learns from them, better chances. Two models try, Kifer's naive Bayes and a small network that goes on
-      from there, and both together, each believed as far as groups set aside allow; the one that makes their values
-      likeliest is taken, which needs no truth. On small releases that need not be the one with the most people right;
-      each is also in the result under its own name. Values of which every group has equally many, as with ℓ = 2 of
-      two, could all swap: the release shows who is alike, but not which value they have. Between these it guesses at
-      random, `alike` counts them and `note` says it: whoever knows a few people has more than this adversary;
+    - "random worlds": every matching is equally likely, so it guesses each group's most frequent value. It is right for
+      at most 1/ℓ, computed exactly, and is the baseline of all others;
+    - "most frequent value": guesses that of the whole release for everyone;
+    - "deFinetti": learns the correlation from the release alone, including the class, in rounds: chances of matchings,
+      a model that learns from them, better chances. There are two models, Kifer's naive Bayes and a small network that
+      continues from its chances, and a combination of both, each weighted by held-out groups. The one that makes the
+      values of these groups likeliest is chosen, which needs no truth. On small releases it may not be the most
+      accurate; each is also in the result under its own name. If every group has equally many of some values, as with
+      ℓ = 2 of two, these could all swap: the release shows which people share a value, but not which value. Among these
+      the adversary guesses at random; `alike` counts them and `note` explains it. Someone who knows a few people
+      learns more;
     - "informed", with `known`: the models learn from complete records of other people instead;
     - "without the release", with `known`: the same model's guess from the attributes alone.
 
-    Each says of a person the value with the highest chance over all matchings of the group. That gets the most people
-    right on average; the single most likely matching, which uses every value as often as it occurs, gets fewer.
+    Each guesses the value with the highest chance over all matchings of the group. On average this is right for the
+    most people; the single most likely matching, which uses every value as often as it occurs, is right for fewer.
 
     Chances are exact in groups of up to eight records, approximate in larger ones (see
-    `modicum.attacks.matching.kernel`). Intervals take groups, not records, for independent, and hold for the same
-    guesses; values that mostly come in the same groups may be mixed up in all of them at once, which no interval shows.
-    Numbers are seen in 20 bins; of more than 100,000 records the models learn from groups with so many. Of more than
-    500 values only naive Bayes tries. The first run on a machine compiles for some seconds.
+    `modicum.attacks.matching.kernel`). Intervals treat groups, not records, as independent, and hold for the same
+    guesses; no interval shows that values which mostly occur in the same groups may be swapped in all of them. Numbers
+    are in 20 bins. With more than 100,000 records the models learn from groups with this many; with more than 500
+    values only naive Bayes is used. The first run on a machine compiles for some seconds.
 
     Parameters
     ----------
     known : frame, optional
         Complete records of other people, with the sensitive column and some of the identifying ones.
     rounds : int
-        How often the adversary learns anew at most.
+        The most rounds of learning.
     random_state : int
     progress : bool
-        Whether long work shows a bar on a terminal.
+        Show a bar on a terminal.
 
     Examples
     --------
@@ -240,10 +241,10 @@ class Matching:
         ----------
         release : AnatomyRelease
         truth : array-like
-            The true sensitive value of each row of `release.identifying`, in its order. It only judges; no adversary
-            sees it.
+            The true sensitive value of each row of `release.identifying`, in its order. It only scores the guesses; no
+            adversary sees it.
         sensitive : str, optional
-            Which of the sensitive attributes; needed where there are several.
+            The sensitive attribute; required if there are several.
         """
         start = time.perf_counter()
         name = self._check(release, sensitive)
@@ -277,13 +278,15 @@ class Matching:
             raise ParameterError(f"Matching attacks an AnatomyRelease. Got a {type(release).__name__} instead.")
         names = release.sensitive_names
         if sensitive is None and len(names) > 1:
-            raise ParameterError(f"The release has several sensitive attributes; say which: {format_names(names)}.")
+            raise ParameterError(
+                f"The release has several sensitive attributes. Choose one with 'sensitive': {format_names(names)}."
+            )
         return names[0] if sensitive is None else sensitive
 
     def _scores(
         self, release: AnatomyRelease, name: str, groups: ReleaseGroups
     ) -> "tuple[dict[str, Floats], list[LearnedChances], Informed | None]":
-        """Scores of each adversary, what was learned from the release, and from known people."""
+        """Return the scores of each adversary, what was learned from the release, and from known people."""
         from modicum.attacks.matching.learning import ChanceCoder, learn_all, learn_from_known
 
         visible = [*release.identifying_names, *([] if release.label is None else [release.label])]
@@ -301,7 +304,7 @@ class Matching:
     def _judge_scores(
         self, groups: ReleaseGroups, truths: Codes, scores: Mapping[str, Floats], without: Codes | None
     ) -> dict[str, Estimate]:
-        """Accuracy of each adversary. `without` are guesses made without the release; they are not matched."""
+        """Return the accuracy of each adversary; `without` are guesses made without the release, not matched."""
         chance = groups.random_worlds
         found = {RANDOM: Estimate(chance, (chance, chance), chance)}
         guesses = {NAIVE: np.full(len(truths), int(groups.shares.argmax()))}

@@ -1,4 +1,4 @@
-"""The groups of a release as flat arrays: their records one after another, and the values that each may have."""
+"""The groups of a release as flat arrays: their records in sequence, and the possible values of each group."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from modicum.releases.anatomy_release import AnatomyRelease
 from modicum.table.frames import texts
 from modicum.typing import Codes, Floats, Mask
 
-_TIES = 1e-9  # of a chance: far below what a model can tell
+_TIES = 1e-9  # noise that breaks ties, far below any real difference of chances
 
 
 def start_places(counts: Codes) -> Codes:
-    """Where each of some blocks begins that stand one after another, from their lengths; and where the last one ends.
+    """Return where each of several consecutive blocks begins, from their lengths, and where the last one ends.
 
     Examples
     --------
@@ -32,17 +32,17 @@ def start_places(counts: Codes) -> Codes:
 
 @dataclass(frozen=True)
 class ReleaseGroups:
-    """Who may have what, as `modicum.attacks.matching.kernel` reads it.
+    """The possible values of each group, in the form that `modicum.attacks.matching.kernel` reads.
 
     Attributes
     ----------
     order : the rows of the identifying table, group by group
-    starts : where each group's records begin in `order`; one more at the end
-    firsts : where each group's options (its distinct values) begin; one more at the end
+    starts : where each group's records begin in `order`, and where the last ones end
+    firsts : where each group's options (its distinct values) begin, and where the last ones end
     options : the value of each option, as a position in `values`
     caps : how many records of the group have it
     values : the distinct values, as canonical texts
-    shares : how frequent each is in the whole release
+    shares : the share of each value in the whole release
     """
 
     order: Codes
@@ -55,7 +55,7 @@ class ReleaseGroups:
 
     @classmethod
     def of(cls, release: AnatomyRelease, sensitive: str | None = None) -> "ReleaseGroups":
-        """The groups of one sensitive attribute."""
+        """Read the groups of one sensitive attribute."""
         found = release.candidates(sensitive)
         many = len(found.values)
         own = np.repeat(np.arange(len(found.sizes)), found.sizes)
@@ -68,7 +68,7 @@ class ReleaseGroups:
 
     @cached_property
     def sizes(self) -> Codes:
-        """How many records each group has."""
+        """The number of records of each group."""
         return np.diff(self.starts)
 
     @cached_property
@@ -78,29 +78,29 @@ class ReleaseGroups:
 
     @cached_property
     def widths(self) -> Codes:
-        """How many options each record has, in `order`."""
+        """The number of options of each record, in `order`."""
         return np.diff(self.firsts)[self.groups]
 
     @cached_property
     def blocks(self) -> Codes:
-        """Where each group's block begins, of one entry for each record and option."""
+        """Where each group's block begins; it has one entry for each record and option."""
         return start_places(self.sizes * np.diff(self.firsts))
 
     @cached_property
     def pair_records(self) -> Codes:
-        """For each entry of the blocks, whose it is."""
+        """The record of each entry of the blocks."""
         return np.repeat(np.arange(len(self.order)), self.widths)
 
     @cached_property
     def pair_options(self) -> Codes:
-        """For each entry of the blocks, which option it is."""
+        """The option of each entry of the blocks."""
         before = np.cumsum(self.widths) - self.widths
         within = np.arange(int(self.widths.sum())) - before[self.pair_records]
         return self.firsts[self.groups[self.pair_records]] + within
 
     @property
     def random_worlds(self) -> float:
-        """The share of records that are right if each is given its group's most frequent value; never over 1/ℓ."""
+        """The share of records guessed right by their group's most frequent value; at most 1/ℓ."""
         return float(np.maximum.reduceat(self.caps, self.firsts[:-1]).sum() / len(self.order))
 
     @cached_property
@@ -108,12 +108,12 @@ class ReleaseGroups:
         return np.repeat(np.arange(len(self.sizes)), np.diff(self.firsts))
 
     def uniform(self) -> Floats:
-        """Each record's chance of each option, where every matching is as likely."""
+        """Return each record's chance of each option if every matching is equally likely."""
         return self.caps[self.pair_options] / self.sizes[self.groups[self.pair_records]]
 
     @cached_property
     def alike(self) -> Codes:
-        """The same number for values of which each group has equally many: a release looks alike if they swap."""
+        """A number per value, equal for values of which each group has equally many: swapping these changes nothing."""
         from scipy.sparse import coo_array  # deferred: scipy takes long to load
 
         whole = coo_array((self.caps, (self.options, self._option_groups)), (len(self.values), len(self.sizes))).tocsr()
@@ -126,11 +126,11 @@ class ReleaseGroups:
 
     @property
     def tellable(self) -> bool:
-        """Whether some group has values that are not alike, so that a release can show who has which."""
+        """Whether some group has values that are not alike, so that a release can show who has which value."""
         return bool((np.diff(self.merge_alike().firsts) > 1).any())
 
     def merge_alike(self) -> "ReleaseGroups":
-        """The same groups with values that are alike taken for one."""
+        """Return the same groups with values that are alike merged into one."""
         many = int(self.alike.max()) + 1
         if many == len(self.values):
             return self
@@ -142,7 +142,7 @@ class ReleaseGroups:
         return ReleaseGroups(self.order, self.starts, firsts, pairs % many, caps, names, shares)
 
     def spread(self, merged: "ReleaseGroups", scores: Floats) -> Floats:
-        """Scores of the merged groups' records and options, for all options that were merged."""
+        """Expand scores of the merged groups to all original options."""
         if merged is self:
             return scores
         many = len(merged.values)
@@ -151,7 +151,7 @@ class ReleaseGroups:
         return np.asarray(scores[np.searchsorted(there, wanted)])
 
     def some(self, wanted: Mask) -> "ReleaseGroups":
-        """Some of the groups; `order` then counts positions in the order of all."""
+        """Return some of the groups; their `order` holds positions in the order of all."""
         return ReleaseGroups(
             np.flatnonzero(wanted[self.groups]),
             start_places(self.sizes[wanted]),
@@ -163,7 +163,7 @@ class ReleaseGroups:
         )
 
     def chances(self, scores: Floats) -> tuple[Floats, float]:
-        """Each record's chance of each option, and the log of the mean likelihood of matchings, per record."""
+        """Return each record's chance of each option, and the log of the mean likelihood of matchings, per record."""
         from modicum.attacks.matching.kernel import match_all  # deferred: numba takes long to load
 
         found = np.empty(len(scores))
@@ -171,19 +171,19 @@ class ReleaseGroups:
         return found, float(total) / len(self.order)
 
     def likeliest(self, scores: Floats, random: np.random.Generator) -> Codes:
-        """The value that each record most likely has, over all matchings; of equally likely ones, a random one."""
-        apart = self.chances(scores)[0] + _TIES * random.random(len(scores))
-        most = np.maximum.reduceat(apart, np.cumsum(self.widths) - self.widths)
-        return self.options[self.pair_options[np.flatnonzero(apart == most[self.pair_records])]]
+        """Return each record's likeliest value over all matchings, with ties broken at random."""
+        chances = self.chances(scores)[0] + _TIES * random.random(len(scores))
+        highest = np.maximum.reduceat(chances, np.cumsum(self.widths) - self.widths)
+        return self.options[self.pair_options[np.flatnonzero(chances == highest[self.pair_records])]]
 
     def encode(self, series: nw.Series[Any]) -> Codes:
-        """Each value as a position in `values`; -1 where it is none of them."""
+        """Return each value's position in `values`; -1 for any other value."""
         codes, words = texts(series)
         place = {value: i for i, value in enumerate(self.values)}
         return np.array([place.get(word, -1) for word in words] + [-1], dtype=np.int64)[codes]
 
     def truths(self, truth: Any, sensitive: str) -> Codes:
-        """The true value of each record, in `order`; values that the groups do not have are refused."""
+        """Return the true value of each record, in `order`; refuse values that differ from the groups'."""
         series = _one_column(truth, sensitive)
         if len(series) != len(self.order):
             raise DataError(
@@ -193,8 +193,8 @@ class ReleaseGroups:
         codes = self.encode(series)[self.order]
         many = len(self.values)
         refused = DataError(
-            f"The true values of {sensitive!r} are not those of this release, row by row: in some group they differ "
-            "from the sensitive table's."
+            f"The true values of {sensitive!r} are not those of this release: in some group they differ from the "
+            "sensitive table. Give them in the row order of its identifying table."
         )
         if (codes < 0).any():
             raise refused
@@ -206,7 +206,7 @@ class ReleaseGroups:
 
 
 def _one_column(truth: Any, sensitive: str) -> nw.Series[Any]:
-    """The truth as a series, from a series, a frame with one column, an array, a list or an iterator."""
+    """Convert the truth to a series, from a series, a frame with one column, an array, a list or an iterator."""
     given = nw.from_native(truth, allow_series=True, pass_through=True)
     if isinstance(given, nw.Series):
         return given

@@ -29,29 +29,29 @@ from modicum.table.plain_data import LEFT_OUT, PlainResult
 from modicum.table.splits import take_rows
 from modicum.typing import Codes, Floats, Mask
 
-# What a membership attack found, beside what guessing would find.
+# The result of a membership attack, with baselines.
 
 FALSE_RATES = (0.001, 0.01)
-_FEW_FALSE = 5  # false positives on which a rate rests roughly
+_FEW_FALSE = 5  # with fewer false positives a rate is only rough
 
 
 @dataclass(frozen=True)
 class MembershipResult(PlainResult):
-    """How well members are told from others, on records of which the adversary did not know it.
+    """How well the attack distinguishes members from others, on records whose membership it did not know.
 
     Attributes
     ----------
-    method : the attack; of "strongest" the one that was strongest on known records
-    accuracy : share of right answers, with a threshold from known records; half are members, so that guessing gives 0.5
-    precision : share of members among those it takes for members
-    recall : share of members that it takes for members; without an attack as many as of the others, one half
+    method : the attack; for "strongest" the one that was strongest on known records
+    accuracy : share of right answers, with a threshold from known records; half are members, so guessing gives 0.5
+    precision : share of members among the records that it classifies as members
+    recall : share of members that it classifies as members; its baseline is the same share of the others
     auc : chance that a member scores above another record
-    tpr : rate of false positives (0.001, 0.01) → share of members found at that rate; without an attack the rate itself
+    tpr : rate of false positives (0.001, 0.01) → share of members found at this rate; its baseline is the rate itself
     member_accuracy, other_accuracy : the model's own accuracy on the members (training) and on the others (test)
-    records : how many records were attacked, half of them members
-    known : of how many the adversary knew whether they are members, half of them members
-    overlap : how many of the others are members as well; none, if the attack is to mean something
-    random_state, seconds : the seed, and how long it took
+    records : the number of attacked records, half of them members
+    known : the number of records whose membership the adversary knew, half of them members
+    overlap : the number of others that are also members; 0 for a meaningful attack
+    random_state, seconds : the seed and the time
 
     Examples
     --------
@@ -86,15 +86,15 @@ class MembershipResult(PlainResult):
 
     @property
     def gap(self) -> float:
-        """The model's accuracy on members less that on others: how far it is fitted to those it has seen."""
+        """The model's accuracy on members minus that on others: its overfitting."""
         return float(self.member_accuracy.value or 0) - float(self.other_accuracy.value or 0)
 
     def exposed(self, n: int = 10) -> pd.DataFrame:
-        """The records that the adversary is surest are members. For the team alone: rows are named.
+        """Return the records with the highest scores for membership. For the team only: the result names rows.
 
         Returns
         -------
-        frame with `side` ("members" or "others": what is true), `row` (position there) and `score`, highest first.
+        frame with `side` ("members" or "others", the truth), `row` (position there) and `score`, highest first.
         """
         first = np.argsort(-self.answers.scores, kind="stable")[:n]
         side = np.where(self.answers.member[first], "members", "others")
@@ -103,7 +103,7 @@ class MembershipResult(PlainResult):
 
 @dataclass(frozen=True)
 class MembershipAnswers:
-    """The scores of the attacked records, which of them are members, and where they stand on their side."""
+    """The scores of the attacked records, their membership, and their positions on their side."""
 
     scores: Floats
     member: Mask
@@ -111,18 +111,18 @@ class MembershipAnswers:
     units: Codes | None
 
     def precision(self, taken: Mask) -> Estimate:
-        """The share of members among those taken for members."""
+        """Return the share of members among the records classified as members."""
         if not taken.any():
-            return Estimate(None, None, 0.5, "the attack takes nobody for a member")
+            return Estimate(None, None, 0.5, "the attack classifies no record as a member")
         return Estimate(*share_of(self.member, taken, self.units), naive=0.5)
 
     def true_rate(self, rate: float, random_state: int) -> Estimate:
-        """The rate of true positives at this rate of false ones; None where not even one false one is that rare."""
+        """Return the true positive rate at this false positive rate; no value if there are too few others."""
         others = int((~self.member).sum())
         if others * rate < 1 - 1e-9:
             reason = (
-                f"{others:,} attacked non-members cannot show a rate of {rate:.1%} false positives: it takes "
-                f"{round(1 / rate):,}, and the lowest rate above 0 that they show is {1 / others:.1%}"
+                f"{others:,} attacked non-members cannot show a rate of {rate:.1%} false positives: this needs "
+                f"{round(1 / rate):,}; the lowest rate above 0 that they can show is {1 / others:.1%}"
             )
             return Estimate(None, None, rate, reason)
         interval = rate_interval(self.scores, self.member, rate, self.units, random_state)
@@ -132,9 +132,9 @@ class MembershipAnswers:
 
 
 def best_threshold(scores: Floats, member: Mask) -> float:
-    """From which score on to say "member", so that most known records are answered rightly.
+    """Return the threshold on the score that classifies most known records right.
 
-    Between two scores that occur their middle; infinite where it is best to say it of nobody.
+    It is the midpoint between two scores, or infinite if it is best to classify no record as a member.
 
     Examples
     --------
@@ -145,26 +145,26 @@ def best_threshold(scores: Floats, member: Mask) -> float:
     """
     values, place = np.unique(scores, return_inverse=True)
     gain = np.bincount(place, weights=np.where(member, 1.0, -1.0))
-    from_here = np.append(np.cumsum(gain[::-1])[::-1], 0.0)  # members less others at or above each value
+    from_here = np.append(np.cumsum(gain[::-1])[::-1], 0.0)  # members minus others at or above each value
     best = int(from_here.argmax())
     if best == len(values):
         return float("inf")
     return float(values[0] if best == 0 else (values[best - 1] + values[best]) / 2)
 
 
-# LiRA: is what the model says of a record likelier from models that trained on it? (Carlini et al. 2022)
+# LiRA: is the model's answer for a record likelier from models that trained on it? (Carlini et al. 2022)
 
-ENOUGH = 32  # shadow models on either side from which on each record has a variance of its own
-_LOWEST, _HIGHEST = 1e-12, 1e-2  # what a chance of 0 may count as
+ENOUGH = 32  # with this many shadow models on each side, each record has its own variance
+_LOWEST, _HIGHEST = 1e-12, 1e-2  # limits of the value that replaces a chance of 0
 
 
 def likelihood_ratios(
     asked: AskedModel, X: Any, y: Any, shadow: Any, shadows: int, units: Codes | None, random_state: int
 ) -> Floats:
-    """The log likelihood ratio of each record of the pool: above 0 speaks for a member.
+    """Compute the log likelihood ratio of each record of the pool: above 0 indicates a member.
 
-    Half of the shadow models train on a random half of the pool and the other half on the records left, so that every
-    record is in as many as it is out of.
+    Half of the shadow models train on random halves of the pool, the others on the complements, so that every record is
+    in exactly half of the training sets.
     """
     random = np.random.default_rng(random_state)
     inside = _halves(len(y), shadows, units, random)
@@ -173,15 +173,15 @@ def likelihood_ratios(
         _train_shadow(shadow, X, y, np.flatnonzero(rows), int(seed)) for rows, seed in zip(inside, seeds, strict=True)
     ]
     pairs = np.array([_true_and_rest(model, X, y) for model in [asked, *models]])
-    said = _compute_log_odds(pairs)
-    return _ratio(said[0], said[1:], inside)
+    odds = _compute_log_odds(pairs)
+    return _ratio(odds[0], odds[1:], inside)
 
 
 def _halves(n: int, shadows: int, units: Codes | None, random: np.random.Generator) -> Mask:
-    """For each shadow model which records it trains on; of one person all or none."""
-    whose = np.arange(n) if units is None else units
-    many = int(whose.max()) + 1
-    first = np.array([random.permutation(many) < (many + 1) // 2 for _ in range(shadows // 2)])[:, whose]
+    """Mark the training records of each shadow model; all records of a person are in or out together."""
+    persons = np.arange(n) if units is None else units
+    many = int(persons.max()) + 1
+    first = np.array([random.permutation(many) < (many + 1) // 2 for _ in range(shadows // 2)])[:, persons]
     return np.vstack([first, ~first])
 
 
@@ -195,7 +195,7 @@ def _train_shadow(shadow: Any, X: Any, y: Any, rows: Codes, seed: int) -> AskedM
 
 
 def clone_unfitted(shadow: Any) -> Any:
-    """An unfitted copy."""
+    """Return an unfitted copy of the classifier, or refuse it."""
     from sklearn.base import clone
 
     try:
@@ -204,48 +204,48 @@ def clone_unfitted(shadow: Any) -> Any:
         copy = None
     if copy is None or hasattr(copy, "classes_"):
         raise ParameterError(
-            f"The {type(shadow).__name__} cannot be copied unfitted, so that there are no shadow models; give "
-            "MembershipInference an unfitted scikit-learn classifier as 'shadow'."
+            f"The {type(shadow).__name__} cannot be copied unfitted to train shadow models. Give MembershipInference "
+            "an unfitted scikit-learn classifier as 'shadow'."
         )
     if not hasattr(copy, "predict_proba"):
         raise ParameterError(
             "The 'shadow' parameter of MembershipInference must be an unfitted classifier with predict_proba. "
-            f"Got {type(shadow).__name__}, which has none."
+            f"Got {type(shadow).__name__}, which has no predict_proba."
         )
     return copy
 
 
 def seed_model(model: Any, seed: int) -> Any:
-    """The model with a number wherever it would draw its own seed."""
+    """Set every random state of the model that is not a number to the seed."""
     open_ = [k for k, v in model.get_params().items() if k.split("__")[-1] == "random_state" and not isinstance(v, int)]
     return model.set_params(**dict.fromkeys(open_, seed))
 
 
 def _true_and_rest(model: AskedModel, X: Any, y: Any) -> tuple[Floats, Floats]:
-    """The chance of the true class, and of all others together."""
+    """Return the chance of the true class, and of all others together."""
     chances = model.chances(X)
     true = true_chance(chances, model.labels(y))
     return true, np.maximum(chances.sum(axis=1) - true, 0.0)
 
 
 def _compute_log_odds(pairs: Floats) -> Floats:
-    """log p/(1−p) of the true class; 0 counts as half of the least chance that any of the models gives.
+    """Compute log p/(1−p) of the true class; 0 counts as half of the lowest chance that any of the models gives.
 
-    A forest of 100 trees says 1 where all agree and 0.99 where one does not: by a fixed tiny number the two would be
-    worlds apart.
+    A forest of 100 trees gives 1 if all agree and 0.99 if one does not. With a fixed tiny number instead of 0, the log
+    odds of the two would be far apart.
     """
-    given = pairs[pairs > _LOWEST]
-    least = np.clip(given.min(initial=1.0) / 2, _LOWEST, _HIGHEST)
+    positive = pairs[pairs > _LOWEST]
+    least = np.clip(positive.min(initial=1.0) / 2, _LOWEST, _HIGHEST)
     return np.asarray(np.log(np.maximum(pairs[:, 0], least)) - np.log(np.maximum(pairs[:, 1], least)))
 
 
 def _ratio(target: Floats, shadows: Floats, inside: Mask) -> Floats:
-    """The two Gaussians' log densities at what the target model says, in minus out."""
+    """Subtract the Gaussians' log densities at the target model's answer: models with the record minus without it."""
     return _density(target, shadows, inside) - _density(target, shadows, ~inside)
 
 
 def _density(target: Floats, shadows: Floats, chosen: Mask) -> Floats:
-    """With one variance for all records, that around each record's own mean, where there are few shadow models."""
+    """Compute a Gaussian log density per record; with few shadow models all records share one variance."""
     many = chosen.sum(axis=0)
     middle = np.where(chosen, shadows, 0).sum(axis=0) / many
     squares = (np.where(chosen, shadows - middle, 0) ** 2).sum(axis=0)
@@ -255,7 +255,7 @@ def _density(target: Floats, shadows: Floats, chosen: Mask) -> Floats:
     return np.asarray(-((target - middle) ** 2) / (2 * variance) - np.log(variance) / 2)
 
 
-# Members and others together: of one half the adversary knows which they are, the other half is attacked.
+# Members and others together: the adversary knows the membership of one half and attacks the other.
 
 
 @dataclass(frozen=True)
@@ -266,10 +266,10 @@ class MemberPool:
     ----------
     asked : the attacked model
     X, y : the records and their labels
-    evidence : what the model says of them
+    evidence : the model's answers for them
     member : which of them it was trained on
-    units : whose they are, where that was said
-    known, attacked : rows of either half; in both as many members as others
+    units : the person of each record, if given
+    known, attacked : the rows of each half, with as many members as others
     """
 
     asked: AskedModel
@@ -285,33 +285,33 @@ class MemberPool:
     def of(
         cls, asked: AskedModel, members: RecordSide, others: RecordSide, units: Codes | None, random_state: int
     ) -> "MemberPool":
-        """Ask the model about everyone and draw the halves."""
+        """Query the model for all records and draw the halves."""
         X, y = concat_rows(members.X, others.X), np.concatenate([members.y, others.y])
         evidence = ModelAnswers.of(asked, members).concat(ModelAnswers.of(asked, others))
         if (evidence.labels < 0).all():
-            raise DataError("None of the labels is a class that the model knows; are they written as in its training?")
+            raise DataError("None of the labels is a class of the model. Give labels as in its training data.")
         member = np.arange(len(y)) < len(members)
         return cls(asked, X, y, evidence, member, units, *halves(member, units, random_state))
 
     def folds(self, random_state: int) -> Codes:
-        """For each known record one of three folds, of whole persons, members and others dealt out alike."""
+        """Assign each known record to one of three folds, by whole persons, stratified by membership."""
         random = np.random.default_rng(random_state)
         member, units = self.member[self.known], renumber_units(self.units, self.known)
         found = np.zeros(len(member), dtype=np.int64)
         for side in (member, ~member):
-            whose = np.arange(side.sum()) if units is None else np.unique(units[side], return_inverse=True)[1]
-            found[side] = (random.permutation(int(whose.max()) + 1) % FOLDS)[whose]
+            persons = np.arange(side.sum()) if units is None else np.unique(units[side], return_inverse=True)[1]
+            found[side] = (random.permutation(int(persons.max()) + 1) % FOLDS)[persons]
         return found
 
     def answers(self, scores: Floats) -> MembershipAnswers:
-        """The scores of the attacked records beside the truth."""
+        """Combine the scores of the attacked records with the truth."""
         member = self.member[self.attacked]
         rows = np.where(member, self.attacked, self.attacked - int(self.member.sum()))
         return MembershipAnswers(scores, member, rows, renumber_units(self.units, self.attacked))
 
 
 def halves(member: Mask, units: Codes | None, random_state: int) -> tuple[Codes, Codes]:
-    """Rows to know and rows to attack, at random, of whole persons; as many members as others in each.
+    """Draw rows to know and rows to attack, by whole persons, each with as many members as others.
 
     Examples
     --------
@@ -321,15 +321,15 @@ def halves(member: Mask, units: Codes | None, random_state: int) -> tuple[Codes,
     >>> len(known), len(attacked), int((known < 10).sum()), int((attacked < 10).sum())
     (10, 10, 5, 5)
     """
-    whose = np.arange(len(member)) if units is None else units
-    rank = np.random.default_rng(random_state).permutation(int(whose.max()) + 1)[whose]
+    persons = np.arange(len(member)) if units is None else units
+    rank = np.random.default_rng(random_state).permutation(int(persons.max()) + 1)[persons]
     parts = [_cut(np.flatnonzero(side), rank) for side in (member, ~member)]
     known, attacked = ([part[i] for part in parts] for i in (0, 1))
     return _balance_sides(known), _balance_sides(attacked)
 
 
 def _cut(rows: Codes, rank: Codes) -> tuple[Codes, Codes]:
-    """The rows of lower and of higher rank, about half each; rows of one rank stay together."""
+    """Split rows into lower and higher ranks, about half each; rows of equal rank stay together."""
     ordered = rows[np.argsort(rank[rows], kind="stable")]
     ranks = rank[ordered]
     half = int(np.searchsorted(ranks, ranks[len(rows) // 2]))
@@ -347,36 +347,36 @@ FEWEST_SHADOWS = 4
 
 
 class MembershipInference:
-    """Tell the records that a model was trained on from records that it was not [Goldsteen21 §4.2].
+    """Distinguish the records that a model was trained on from other records [Goldsteen21 §4.2].
 
-    The adversary may ask the model anything and is strong: of half of the members and as many others it knows which
-    they are. It learns from what the model says of these and is judged on the other half, half of which are members.
-    It sees the chances f(x), the true label y and the model's loss on it.
+    The adversary may query the model without limit, and knows the membership of half of the members and of as many
+    others. It learns from the model's answers for these and is judged on the other half, half of which are members. It
+    sees the chances f(x), the true label y and the model's loss on it.
 
-    - "forest": a random forest on f(x), the one-hot label and the loss, which the paper found to do as well as
-      a network in some cases;
+    - "forest": a random forest on f(x), the one-hot label and the loss, which in the paper sometimes did as well as a
+      network;
     - "network": a network like the paper's (see `AttackNetwork` for its shape; PyTorch);
-    - "loss": whose loss is below a threshold is called a member (Yeom et al. 2018);
-    - "lira": the likelihood ratio of Carlini et al. (2022), online: shadow models are trained on random halves of all
-      the records given, two Gaussians describe log p/(1−p) of the true class from models that have and that have not
-      seen a record, and the ratio of their densities at what the model says is the score. Below 64 shadow models one
-      variance serves all records;
-    - "strongest": forest or loss, or LiRA where a `shadow` is given, whichever has the highest AUC on known records.
+    - "loss": a record with a loss below a threshold counts as a member (Yeom et al. 2018);
+    - "lira": the likelihood ratio of Carlini et al. (2022), online. Shadow models are trained on random halves of all
+      records. Two Gaussians describe log p/(1−p) of the true class from models that have and have not seen a record.
+      The score is the ratio of their densities at the model's answer. With fewer than 64 shadow models, all records
+      share one variance;
+    - "strongest": forest, loss, or with a `shadow` LiRA, whichever has the highest AUC on known records.
 
-    Thresholds, and which is strongest, come from known records scored by models that have not learned from them (three
-    folds), never from the attacked. Only the true-positive rates at low false-positive rates take their threshold from
-    the attacked records, as the literature does.
+    Thresholds and the strongest method come from known records, scored by models that have not learned from them (three
+    folds), never from the attacked ones. Only the true positive rates at low false positive rates take their thresholds
+    from the attacked records, as in the literature.
 
-    A record that stands on both sides cannot be told apart: it makes the attack look weaker, and where this is more
-    than chance an `OverlapWarning` says so.
+    A record on both sides cannot be distinguished and makes the attack look weaker. If there are more of these than
+    expected by chance, an `OverlapWarning` is issued.
 
     Parameters
     ----------
     method : "forest", "network", "loss", "lira" or "strongest"
     shadows : even int ≥ 4
-        How many shadow models LiRA trains.
+        The number of shadow models that LiRA trains.
     shadow : unfitted classifier
-        What LiRA trains; a clone of the model by default.
+        The classifier that LiRA trains; by default a clone of the model.
     random_state : int
 
     Examples
@@ -405,9 +405,9 @@ class MembershipInference:
         ----------
         model : fitted classifier with `predict_proba`, with all its preprocessing
         members : pair (X, y), records that the model was trained on
-        others : pair (X, y), records that it was not, drawn alike
-        persons : pair (of the members, of the others) that says whose each record is, optional
-            One person's records then stay together, and intervals do not take them for independent.
+        others : pair (X, y), other records from the same source
+        persons : pair (of the members, of the others) with the person of each record, optional
+            A person's records then stay together, and do not count as independent in intervals.
         """
         start = time.perf_counter()
         self._check()
@@ -418,14 +418,14 @@ class MembershipInference:
         overlap = warn_of_shared(*sides)
         method, own, scores = self._strongest(pool)
         answers = pool.answers(scores)
-        member, whose = answers.member, answers.units
+        member, persons = answers.member, answers.units
         taken = scores >= best_threshold(own, pool.member[pool.known])
         return MembershipResult(
             method=method,
-            accuracy=Estimate(*share_of(taken == member, np.ones(len(taken), dtype=bool), whose), naive=0.5),
+            accuracy=Estimate(*share_of(taken == member, np.ones(len(taken), dtype=bool), persons), naive=0.5),
             precision=answers.precision(taken),
-            recall=Estimate(*share_of(taken, member, whose), naive=float(taken[~member].mean())),
-            auc=Estimate(auc(scores, member), auc_interval(scores, member, whose), 0.5),
+            recall=Estimate(*share_of(taken, member, persons), naive=float(taken[~member].mean())),
+            auc=Estimate(auc(scores, member), auc_interval(scores, member, persons), 0.5),
             tpr={rate: answers.true_rate(rate, self.random_state) for rate in FALSE_RATES},
             member_accuracy=Estimate(*share_of(pool.evidence.right, pool.member, units)),
             other_accuracy=Estimate(*share_of(pool.evidence.right, ~pool.member, units)),
@@ -448,7 +448,7 @@ class MembershipInference:
             )
 
     def _strongest(self, pool: MemberPool) -> tuple[str, Floats, Floats]:
-        """The method, its scores of known records, and those of the attacked."""
+        """Return the method, its scores of known records, and of attacked ones."""
         several = [FOREST, LOSS, *([] if self.shadow is None else [LIRA])]
         names = several if self.method == STRONGEST else [self.method]
         tried = {name: self._scores(name, pool) for name in names}

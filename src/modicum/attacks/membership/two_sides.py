@@ -1,4 +1,4 @@
-"""Members (their records trained a model) and others: what the model says of them, and what tells them apart."""
+"""Members (whose records trained a model) and others: the model's answers for them, and models that separate them."""
 
 import warnings
 from dataclasses import dataclass
@@ -19,28 +19,28 @@ from modicum.table.splits import take_rows
 from modicum.table.targets import label_values
 from modicum.typing import Codes, Floats, Mask
 
-# Both sides as the model takes them: records with their labels.
+# Both sides: records with their labels, in the form that the model takes.
 
-FEWEST = 10  # records of a side
+FEWEST = 10  # records (or persons) of a side
 
 
 @dataclass(frozen=True)
 class RecordSide:
-    """Records as the model takes them, and their labels."""
+    """Records in the form that the model takes, and their labels."""
 
     X: Any
     y: Any
 
     @classmethod
     def of(cls, given: Any, what: str) -> "RecordSide":
-        """A pair (X, y); what is none is refused."""
+        """Read a pair (X, y), or refuse anything else."""
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise ParameterError(
                 f"The {what!r} parameter must be a pair (X, y) of records and labels. Got {_kind(given)} instead."
             )
         X = _native(given[0], what)
         if len(X) < FEWEST:
-            raise DataError(f"The {what} are {len(X)} records, too few for an attack: it takes at least {FEWEST}.")
+            raise DataError(f"The {what} are {len(X)} records, too few for an attack: it needs at least {FEWEST}.")
         return cls(X, label_values(given[1], len(X)))
 
     def __len__(self) -> int:
@@ -48,27 +48,27 @@ class RecordSide:
 
     @property
     def is_text(self) -> bool:
-        """Whether the labels are anything but numbers."""
+        """Whether the labels are not numbers."""
         return bool(self.y.dtype.kind not in "biuf")
 
     def some(self, rows: Codes) -> "RecordSide":
-        """The records at these places."""
+        """Return the records at these positions."""
         return RecordSide(take_rows(self.X, rows), self.y[rows])
 
 
 def both_sides(members: Any, others: Any) -> tuple[RecordSide, RecordSide]:
-    """The members and the others, of the same columns."""
+    """Read the members and the others, which must have the same columns."""
     first, second = RecordSide.of(members, "members"), RecordSide.of(others, "others")
     names = [list(as_frame(side.X).columns) for side in (first, second)]
     if names[0] != names[1]:
         raise DataError("The members and the others must have the same columns in the same order.")
     if isinstance(first.X, np.ndarray) != isinstance(second.X, np.ndarray) or first.is_text != second.is_text:
-        raise DataError("The members and the others must be of the same type: frames or arrays, and labels alike.")
+        raise DataError("The members and the others must both be frames or both arrays, with labels of the same type.")
     return first, second
 
 
 def concat_rows(first: Any, second: Any) -> Any:
-    """The rows of two frames or arrays of the same columns, one after the other."""
+    """Concatenate two frames or arrays with the same columns."""
     if isinstance(first, np.ndarray):
         return np.vstack([first, second])
     frames = [nw.from_native(X, eager_only=True) for X in (first, second)]
@@ -79,14 +79,14 @@ def concat_rows(first: Any, second: Any) -> Any:
 
 
 def warn_of_shared(members: RecordSide, others: RecordSide) -> int:
-    """Count the others that are members as well, and warn where there are any."""
+    """Count the others that are also members, and warn if there are any."""
     frame = as_frame(concat_rows(members.X, others.X))
     schema = Schema.infer(frame)
     count = count_shared_rows(members.X, others.X, schema, schema.features)
     if count:
         warnings.warn(
-            f"{count:,} of the {len(others):,} others are also among the members, so that the model was trained on "
-            "them: the attack looks weaker than it is.",
+            f"{count:,} of the {len(others):,} others are also among the members. The model was trained on them, so "
+            "the attack looks weaker than it is.",
             OverlapWarning,
             stacklevel=3,
         )
@@ -94,26 +94,26 @@ def warn_of_shared(members: RecordSide, others: RecordSide) -> int:
 
 
 def person_units(persons: Any, sizes: tuple[int, int]) -> Codes | None:
-    """A number per person over members and others together, where it is said whose each record is."""
+    """Number the persons over members and others together; None without persons."""
     if persons is None:
         return None
     if not isinstance(persons, tuple | list) or len(persons) != 2:
-        raise ParameterError("The 'persons' parameter must be a pair: whose the members are, and whose the others are.")
-    for whose, size, what in zip(persons, sizes, ("members", "others"), strict=True):
-        if len(whose) != size:
-            raise DataError(f"There are {len(whose)} persons for {size} {what}.")
-        if unit_codes(whose).max() + 1 < FEWEST:
-            raise DataError(f"The {what} are of fewer than {FEWEST} persons, too few for an attack.")
-    return unit_codes(np.concatenate([np.asarray(whose, dtype=object) for whose in persons]))
+        raise ParameterError("The 'persons' parameter must be a pair: the persons of the members and of the others.")
+    for side, size, what in zip(persons, sizes, ("members", "others"), strict=True):
+        if len(side) != size:
+            raise DataError(f"There are {len(side)} persons for {size} {what}.")
+        if unit_codes(side).max() + 1 < FEWEST:
+            raise DataError(f"The {what} are fewer than {FEWEST} persons, too few for an attack.")
+    return unit_codes(np.concatenate([np.asarray(side, dtype=object) for side in persons]))
 
 
 def _native(X: Any, what: str) -> Any:
     if hasattr(X, "tocsr"):
-        raise DataError(f"The {what} are a sparse matrix; give a frame or a dense array.")
+        raise DataError(f"The {what} are a sparse matrix. Give a frame or a dense array.")
     if is_lazy(X) or isinstance(X, nw.DataFrame):
         return as_frame(X).to_native()
     X = np.asarray(X) if is_array(X) else X
-    as_frame(X)  # refuses what has no rows and columns
+    as_frame(X)  # refuses anything without rows and columns
     return X
 
 
@@ -122,25 +122,25 @@ def _kind(given: Any) -> str:
     return type(given).__name__ + many
 
 
-# What an adversary sees of a record when it asks a model: chances, true label, loss [Goldsteen21 §4.2].
+# The adversary's view of a record after a query: chances, true label, loss [Goldsteen21 §4.2].
 
-LEAST = 1e-9  # chance; what is less counts as this
+LEAST = 1e-9  # the lowest chance
 
 
 @dataclass(frozen=True)
 class ModelAnswers:
-    """Of each record the chances f(x) and the number of its true class, -1 where the model does not know it."""
+    """The chances f(x) of each record and the number of its true class, -1 if the model does not have it."""
 
     chances: Floats
     labels: Codes
 
     @classmethod
     def of(cls, asked: AskedModel, side: RecordSide) -> "ModelAnswers":
-        """What the model says of these records."""
+        """Query the model for these records."""
         return cls(asked.chances(side.X), asked.labels(side.y))
 
     def concat(self, other: "ModelAnswers") -> "ModelAnswers":
-        """Both as one."""
+        """Concatenate the answers of two sides."""
         return ModelAnswers(np.vstack([self.chances, other.chances]), np.concatenate([self.labels, other.labels]))
 
     def __len__(self) -> int:
@@ -167,25 +167,25 @@ class ModelAnswers:
 
     @property
     def one_hot(self) -> Floats:
-        """The true class; all 0 where the model does not know it."""
+        """The true class as columns; all 0 if the model does not have it."""
         return (self.labels[:, None] == np.arange(self.chances.shape[1])).astype(np.float64)
 
     @property
     def columns(self) -> Floats:
-        """f(x), the one-hot label and the loss: what an attack model is given."""
+        """The inputs of an attack model: f(x), the one-hot label and the loss."""
         return np.column_stack([self.chances, self.one_hot, self.loss])
 
 
-# Models that learn from known answers who was in the training data
+# Models that learn membership from known records
 
 TREES = 100
-LEAVES = (5, 50)  # records in a leaf at least, the forest's choice
+LEAVES = (5, 50)  # smallest leaf sizes that the forest chooses from
 FOLDS = 3
 STEPS, BATCH, RATE, DECAY = 400, 1024, 0.01, 1e-3
 
 
 class AttackModel(Protocol):
-    """Learns from known records, then scores others: the higher, the rather a member."""
+    """Learns from known records, then scores others; a higher score indicates a member."""
 
     def fit(self, evidence: ModelAnswers, member: Mask) -> Any: ...
 
@@ -193,7 +193,7 @@ class AttackModel(Protocol):
 
 
 class LossThreshold:
-    """A low loss speaks for a member (Yeom et al. 2018): nothing to learn but the threshold."""
+    """A low loss indicates a member (Yeom et al. 2018); only the threshold is learned."""
 
     def fit(self, evidence: ModelAnswers, member: Mask) -> "LossThreshold":
         return self
@@ -205,8 +205,7 @@ class LossThreshold:
 class Forest:
     """A random forest of 100 trees on f(x), the one-hot label and the loss.
 
-    How many records a leaf holds at least (5 or 50) is chosen by the AUC of the votes of those trees that have not
-    seen a record.
+    The smallest leaf size (5 or 50) is chosen by the AUC of the out-of-bag votes.
     """
 
     def __init__(self, random_state: int = 0) -> None:
@@ -229,17 +228,17 @@ class Forest:
 
 
 class AttackNetwork:
-    """A network in the manner of Nasr et al. (2018), shallower and with smaller layers (PyTorch).
+    """A network like that of Nasr et al. (2018), shallower and with smaller layers (PyTorch).
 
-    The paper's own shape (Figure 7) is a picture only; ours, for n classes:
+    The paper shows its shape only as a picture (Figure 7). This one, for n classes:
 
     - outputs: [f(x) as logits, f(x), loss], 2n + 1 numbers → 64 → 32;
     - label: one-hot y, n numbers → 32 → 16;
-    - together: 32 + 16 → 32 → 1, a sigmoid gives the chance that the record is a member.
+    - together: 32 + 16 → 32 → 1, with a sigmoid for the chance that the record is a member.
 
-    ReLU between layers. The numbers are scaled to mean 0 and spread 1 on known records. Adam, 400 steps of 1,024 known
-    records drawn at random (of all where there are fewer), rate 0.01 and a tenth of it in the second half, weight decay
-    0.001. On a CPU and with numpy's random numbers, so that the same seed gives the same network.
+    ReLU between layers. Inputs are scaled to mean 0 and standard deviation 1 on known records. Adam, 400 steps of 1,024
+    known records drawn at random (all, if there are fewer), rate 0.01 and a tenth of it in the second half, weight
+    decay 0.001. It runs on a CPU with numpy's random numbers, so the same seed gives the same network.
     """
 
     def __init__(self, random_state: int = 0) -> None:
@@ -248,14 +247,14 @@ class AttackNetwork:
     def fit(self, evidence: ModelAnswers, member: Mask) -> "AttackNetwork":
         torch = require("torch", extra="neural")
         random = np.random.default_rng(self.random_state)
-        outputs = _outputs(evidence)
-        self._middle, spread = outputs.mean(axis=0), outputs.std(axis=0)
+        raw = _outputs(evidence)
+        self._middle, spread = raw.mean(axis=0), raw.std(axis=0)
         self._spread = np.where(spread > 0, spread, 1)
-        said, label = self._inputs(torch, evidence)
-        wide, classes = said.shape[1], label.shape[1]
+        outputs, label = self._inputs(torch, evidence)
+        wide, classes = outputs.shape[1], label.shape[1]
         shapes = [(wide, 64), (64, 32), (classes, 32), (32, 16), (48, 32), (32, 1)]
         self._layers = [linear_layer(torch, random, rows, columns) for rows, columns in shapes]
-        self._train(torch, random, said, label, torch.from_numpy(member.astype(np.float32)))
+        self._train(torch, random, outputs, label, torch.from_numpy(member.astype(np.float32)))
         return self
 
     def score(self, evidence: ModelAnswers) -> Floats:
@@ -265,16 +264,16 @@ class AttackNetwork:
         return np.asarray(found.numpy(), dtype=np.float64)
 
     def _inputs(self, torch: Any, evidence: ModelAnswers) -> tuple[Any, Any]:
-        said = np.clip((_outputs(evidence) - self._middle) / self._spread, -5, 5)
-        return torch.from_numpy(said.astype(np.float32)), torch.from_numpy(evidence.one_hot.astype(np.float32))
+        outputs = np.clip((_outputs(evidence) - self._middle) / self._spread, -5, 5)
+        return torch.from_numpy(outputs.astype(np.float32)), torch.from_numpy(evidence.one_hot.astype(np.float32))
 
-    def _forward(self, torch: Any, said: Any, label: Any) -> Any:
+    def _forward(self, torch: Any, outputs: Any, label: Any) -> Any:
         first, second, third, fourth, fifth, last = self._layers
-        outputs = torch.relu(second(torch.relu(first(said))))
+        answer = torch.relu(second(torch.relu(first(outputs))))
         truth = torch.relu(fourth(torch.relu(third(label))))
-        return last(torch.relu(fifth(torch.cat([outputs, truth], dim=1))))[:, 0]
+        return last(torch.relu(fifth(torch.cat([answer, truth], dim=1))))[:, 0]
 
-    def _train(self, torch: Any, random: np.random.Generator, said: Any, label: Any, member: Any) -> None:
+    def _train(self, torch: Any, random: np.random.Generator, outputs: Any, label: Any, member: Any) -> None:
         parameters = [p for layer in self._layers for p in layer.parameters()]
         optimizer = torch.optim.Adam(parameters, lr=RATE, weight_decay=DECAY)
         miss = torch.nn.functional.binary_cross_entropy_with_logits
@@ -284,7 +283,7 @@ class AttackNetwork:
             for group in optimizer.param_groups:
                 group["lr"] = RATE if step < STEPS // 2 else RATE / 10
             optimizer.zero_grad()
-            miss(self._forward(torch, said[rows], label[rows]), member[rows]).backward()
+            miss(self._forward(torch, outputs[rows], label[rows]), member[rows]).backward()
             optimizer.step()
 
 
@@ -293,11 +292,11 @@ def _outputs(evidence: ModelAnswers) -> Floats:
 
 
 def cross_scores(model: AttackModel, evidence: ModelAnswers, member: Mask, folds: Any) -> Floats:
-    """Scores of known records by models that have not learned from them (nor from others of the same fold)."""
+    """Score known records by models that have not learned from them (nor from others of the same fold)."""
     found = np.zeros(len(evidence))
     for fold in range(int(folds.max()) + 1):
         inside = folds == fold
-        if len(np.unique(member[~inside])) < 2:  # one person's records are nearly all: nothing to learn from the rest
+        if len(np.unique(member[~inside])) < 2:  # one person has nearly all records: the rest is not enough to learn
             continue
         found[inside] = model.fit(evidence[~inside], member[~inside]).score(evidence[inside])
     return found
