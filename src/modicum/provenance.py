@@ -45,9 +45,9 @@ def frame_hash(X: Any, names: Sequence[str] | None = None) -> str:
 def column_hash(series: Any) -> str:
     """Return the SHA-256 of a column's canonical texts in row order; a missing value differs from the text None."""
     codes, words = texts(series)
-    found = hashlib.sha256(repr(words).encode("utf-8", "surrogatepass"))
-    found.update(codes.astype("<i8").tobytes())
-    return found.hexdigest()
+    digest = hashlib.sha256(repr(words).encode("utf-8", "surrogatepass"))
+    digest.update(codes.astype("<i8").tobytes())
+    return digest.hexdigest()
 
 
 def text_hash(content: Any) -> str:

@@ -282,8 +282,8 @@ def minimize(
     task = _MinimizationTask(
         X, y, schema, split, keep, max_error, min_group, risk, tree, label_bins, progress, random_state
     )
-    found = task.merge() if method == "merge" else task.grow()
-    return found if other is None else replace(found, sample_check=_check_sample(found, other))
+    result = task.merge() if method == "merge" else task.grow()
+    return result if other is None else replace(result, sample_check=_check_sample(result, other))
 
 
 def split_task(X: Any, y: Any, person: str | None = None, random_state: int = 0) -> Split:
@@ -351,12 +351,12 @@ def gather_evidence(
     from modicum.evaluation._evidence import evidence
 
     train, test = ((take_rows(X, rows), take_rows(y, rows)) for rows in (split.train, split.test))
-    found = evidence(g, *train, *test, depth=depth, progress=progress, **options)
+    result = evidence(g, *train, *test, depth=depth, progress=progress, **options)
     if depth == "quick" or options.get("alternatives") is not None:
-        return found
+        return result
     names = ("personal", "weights", "label_bins", "n_jobs", "random_state")
     shared = {name: options[name] for name in names if name in options}
-    return replace(found, alternatives=alternatives(g, *train, *test, path=path, why=why, **shared))
+    return replace(result, alternatives=alternatives(g, *train, *test, path=path, why=why, **shared))
 
 
 def check_settings(
@@ -569,20 +569,19 @@ def _minimize_in_engine(
     from modicum.minimizers import PrivacyTree
 
     table = table_at(X)
-    found = schema_at(table, table.columns) if schema is None else schema
-    found = found.declare(label=y, **declared)
-    method = PrivacyTree(label_bins=label_bins, schema=found).set_params(**_select_given(tree))
+    schema = (schema_at(table, table.columns) if schema is None else schema).declare(label=y, **declared)
+    method = PrivacyTree(label_bins=label_bins, schema=schema).set_params(**_select_given(tree))
     g = method.fit(X, y).generalization_
-    return Minimization(g, found, label_bins=label_bins)
+    return Minimization(g, schema, label_bins=label_bins)
 
 
-def _check_sample(found: Minimization, other: "Sample") -> "SampleCheck":
+def _check_sample(result: Minimization, other: "Sample") -> "SampleCheck":
     """Compare the result on the drawn records with the other ones; warn if the sample was too small."""
     from modicum.minimizers.sample_check import answers_to, compare_samples, warn_of_sample
 
-    assert found.records is not None
-    X, y = found.records
-    answers = answers_to(found.generalization, X, other.X)
-    check = compare_samples(*answers, Labels.fit(y, found.label_bins), y, other.y)
+    assert result.records is not None
+    X, y = result.records
+    answers = answers_to(result.generalization, X, other.X)
+    check = compare_samples(*answers, Labels.fit(y, result.label_bins), y, other.y)
     warn_of_sample(check)
     return check

@@ -66,9 +66,9 @@ def _distinct(column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None
 
 def _position(values: npt.NDArray[np.float64], column: npt.NDArray[np.float64]) -> Codes:
     """Return each number's index among the values; n for an unknown number, n + 1 for missing."""
-    at = np.minimum(np.searchsorted(values, column), len(values) - 1)
-    found = np.where(values[at] == column, at, len(values))
-    return np.where(np.isnan(column), len(values) + 1, found)
+    places = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    codes = np.where(values[places] == column, places, len(values))
+    return np.where(np.isnan(column), len(values) + 1, codes)
 
 
 def _edges(column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -156,17 +156,17 @@ def most_likely(inputs: Inputs, counts: Sequence[Counts]) -> list[Codes]:
     [1, 0]
     """
     plain = [i for i, table in enumerate(counts) if table.shape[1] <= _DENSE and not inputs.numbers.shape[1]]
-    found: dict[int, Codes] = {}
+    guesses: dict[int, Codes] = {}
     if plain and len(inputs):
         information = _column_information(inputs, [counts[i] for i in plain])
         for i, of_columns in zip(plain, information, strict=True):
             order = np.argsort(-of_columns, kind="stable")
-            found[i] = _guess_cells(inputs.codes[:, order], counts[i])
-    others = [i for i in range(len(counts)) if i not in found]
+            guesses[i] = _guess_cells(inputs.codes[:, order], counts[i])
+    others = [i for i in range(len(counts)) if i not in guesses]
     if others:
         chances = Backoff().fit(inputs, [counts[i] for i in others]).predict(inputs)
-        found |= {i: scores.argmax(axis=1) for i, scores in zip(others, chances, strict=True)}
-    return [found[i] for i in range(len(counts))]
+        guesses |= {i: scores.argmax(axis=1) for i, scores in zip(others, chances, strict=True)}
+    return [guesses[i] for i in range(len(counts))]
 
 
 def _guess_cells(codes: Codes, table: Counts) -> Codes:

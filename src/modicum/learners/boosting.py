@@ -172,8 +172,8 @@ class RecordTrees:
         """Choose a tenth of the persons for early stopping; none of a rare class, and never all of a class."""
         persons = person_codes(self.g.schema, as_frame(X))
         units = np.arange(len(y)) if persons is None else persons
-        many = int(units.max()) + 1
-        drawn = np.random.default_rng(self.random_state).permutation(many) < many // 10
+        n_units = int(units.max()) + 1
+        drawn = np.random.default_rng(self.random_state).permutation(n_units) < n_units // 10
         aside = drawn[units] & (np.bincount(y)[y] >= _STOPPABLE)
         return np.asarray(aside & np.isin(y, y[~aside]))
 

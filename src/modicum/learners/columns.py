@@ -121,18 +121,18 @@ def columns_of(
 def _number(
     values: Floats, attribute: Attribute, weights: Floats, places: tuple[str, ...] = ()
 ) -> NumberColumns | None:
-    there = ~np.isnan(values) & (weights > 0)
-    if not there.any():
+    present = ~np.isnan(values) & (weights > 0)
+    if not present.any():
         return None
-    known, many = values[there], weights[there]
+    known, counts = values[present], weights[present]
     may_miss = bool((np.isnan(values) & (weights > 0)).any())
     order = np.argsort(known, kind="stable")
-    reached = np.cumsum(many[order])
+    reached = np.cumsum(counts[order])
     median = float(known[order][np.searchsorted(reached, reached[-1] / 2)])
     if np.ptp(known) > 0 and np.isin(known, (0.0, 1.0)).all():
         return NumberColumns(attribute, 0.0, 1.0, median, may_miss, places)
-    middle = float(known[0]) if np.ptp(known) == 0 else float(np.average(known, weights=many))
-    deviation = float(np.sqrt(np.average((known - middle) ** 2, weights=many)))
+    middle = float(known[0]) if np.ptp(known) == 0 else float(np.average(known, weights=counts))
+    deviation = float(np.sqrt(np.average((known - middle) ** 2, weights=counts)))
     if deviation == 0 and not may_miss:
         return None
     return NumberColumns(attribute, middle, deviation or 1.0, median, may_miss, places)

@@ -90,11 +90,11 @@ def count_table(
     `records` is the number of records that each row represents, by default one.
     """
     known = values >= 0
-    many = None if records is None else records[known]
+    weights = None if records is None else records[known]
     if shape[0] * shape[1] <= _DENSE:  # a dense count needs no sorting
         places = cells[known] * shape[1] + values[known]
-        return csr_array(np.bincount(places, many, shape[0] * shape[1]).astype(np.float64).reshape(shape))
-    ones = np.ones(int(known.sum())) if many is None else many
+        return csr_array(np.bincount(places, weights, shape[0] * shape[1]).astype(np.float64).reshape(shape))
+    ones = np.ones(int(known.sum())) if weights is None else weights
     return csr_array((ones, (cells[known], values[known])), shape=shape)
 
 

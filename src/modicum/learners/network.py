@@ -155,12 +155,12 @@ def train(
     """Make one step of Adam per rate, on the batches in turn; the weights change in place."""
     means, squares = _zeros_like(weights), _zeros_like(weights)
     for step in range(len(rates)):
-        found = gradients(rows, answers, batches[step % len(batches)], portions, weights, l2)
+        gradient = gradients(rows, answers, batches[step % len(batches)], portions, weights, l2)
         rate = rates[step] * math.sqrt(1 - 0.999 ** (step + 1)) / (1 - 0.9 ** (step + 1))
-        _adam(weights.first.ravel(), found.first.ravel(), means.first.ravel(), squares.first.ravel(), rate)
-        _adam(weights.shift, found.shift, means.shift, squares.shift, rate)
-        _adam(weights.second.ravel(), found.second.ravel(), means.second.ravel(), squares.second.ravel(), rate)
-        _adam(weights.base, found.base, means.base, squares.base, rate)
+        _adam(weights.first.ravel(), gradient.first.ravel(), means.first.ravel(), squares.first.ravel(), rate)
+        _adam(weights.shift, gradient.shift, means.shift, squares.shift, rate)
+        _adam(weights.second.ravel(), gradient.second.ravel(), means.second.ravel(), squares.second.ravel(), rate)
+        _adam(weights.base, gradient.base, means.base, squares.base, rate)
 
 
 # The network
@@ -230,10 +230,10 @@ class Network:
 def schedule(records: npt.NDArray[np.float64], random: np.random.Generator) -> tuple[Any, Floats, Floats]:
     """Return the cells of each step, their weights, and the rate of each step."""
     share = records / records.sum()
-    whole = len(records) <= FULL_BATCH
-    steps = 500 if whole else 1500
+    is_full = len(records) <= FULL_BATCH
+    steps = 500 if is_full else 1500
     rates = np.where(np.arange(steps) < steps // 2, 0.01, 0.001).astype(np.float32)
-    if whole:
+    if is_full:
         return np.arange(len(records))[None], share.astype(np.float32), rates
     of_record = np.repeat(np.arange(len(records)), records.astype(np.int64))
     drawn = of_record[random.integers(0, len(of_record), (steps, BATCH))]

@@ -172,9 +172,9 @@ class Portfolio:
             learners[name] = tried[best]
             if name in _NETWORKS:
                 self.l2_[name] = best
-        found = _hits(learners, inputs, validation, questions, together=len(learners) > 1)
+        trial = _hits(learners, inputs, validation, questions, together=len(learners) > 1)
         naive = _hits({NAIVE: _Naive().fit(inputs, train)}, inputs, validation, questions)
-        return learners, found | naive
+        return learners, trial | naive
 
     def _strengths(self, name: str) -> Sequence[float]:
         if name not in _NETWORKS:
@@ -198,9 +198,9 @@ def set_aside(n: int, units: Codes | None, random_state: int) -> npt.NDArray[np.
     """Choose a random fifth of n records; whole units (one person's records) if there are several."""
     alone = units is None or int(units.max()) == 0
     of_row: Any = np.arange(n) if alone else units
-    many = int(of_row.max()) + 1
-    drawn = np.random.default_rng(random_state).permutation(many)
-    return np.asarray((drawn < max(1, round(_VALIDATION * many)))[of_row])
+    n_units = int(of_row.max()) + 1
+    drawn = np.random.default_rng(random_state).permutation(n_units)
+    return np.asarray((drawn < max(1, round(_VALIDATION * n_units)))[of_row])
 
 
 def _draw_records(table: Counts, random: np.random.Generator) -> Counts:
@@ -209,8 +209,8 @@ def _draw_records(table: Counts, random: np.random.Generator) -> Counts:
     counts = table.data.astype(np.int64)
     total = int(counts.sum())
     if total < _MOST_DRAWN:
-        many = min(total, max(1, round(_VALIDATION * total)))
-        drawn = random.multivariate_hypergeometric(counts, many, method="marginals")
+        size = min(total, max(1, round(_VALIDATION * total)))
+        drawn = random.multivariate_hypergeometric(counts, size, method="marginals")
     else:
         drawn = random.binomial(counts, _VALIDATION)
     return csr_array((drawn.astype(np.float64), table.indices.copy(), table.indptr.copy()), shape=table.shape)

@@ -247,14 +247,14 @@ def count_group_values(groups: Ints, values: Ints, records: Ints | None = None) 
     key = groups * width + values
     if len(sizes) * width <= _MOST_PLACES * len(key):
         counts = _counts(key, records)
-        there = np.flatnonzero(counts)
-        counts = counts[there]
+        combinations = np.flatnonzero(counts)
+        counts = counts[combinations]
     elif records is None:
-        there, counts = np.unique(key, return_counts=True)
+        combinations, counts = np.unique(key, return_counts=True)
     else:
-        there, which = np.unique(key, return_inverse=True)
+        combinations, which = np.unique(key, return_inverse=True)
         counts = _counts(which, records)
-    return Held(there // width, there % width, counts, sizes, _counts(values, records, width))
+    return Held(combinations // width, combinations % width, counts, sizes, _counts(values, records, width))
 
 
 def _counts(codes: Ints, records: Ints | None, least: int = 0) -> Ints:

@@ -178,8 +178,8 @@ def _category_losses(partition: Groups, has_missing: bool) -> Callable[[Mask], F
 
     def shares(sets: Mask) -> Floats:
         values = sets @ sizes
-        found = np.where(values > 1, values / sizes.sum(), 0.0)
-        return found if unseen is None else np.where(sets[:, unseen] & (sets.sum(axis=1) == 1), 1.0, found)
+        losses = np.where(values > 1, values / sizes.sum(), 0.0)
+        return losses if unseen is None else np.where(sets[:, unseen] & (sets.sum(axis=1) == 1), 1.0, losses)
 
     return shares
 
@@ -359,20 +359,20 @@ def _best(name: str, steps: Steps, cost: Callable[[float, float], Cost]) -> Orde
     everything = steps.first | set(steps.free)
     # Earlier answers only make a question coarser, so it costs least after all others.
     least = {a: step(everything - {a}, a)[0] for a in steps.free}
-    many = len(steps.free)
-    width = _WIDTH if many <= 8 else max(1, min(_WIDTH, _WORK // (many**2 * steps.cells.n_cells)))
+    n_free = len(steps.free)
+    width = _WIDTH if n_free <= 8 else max(1, min(_WIDTH, _WORK // (n_free**2 * steps.cells.n_cells)))
     level: dict[Asked, tuple[Cost, tuple[int, ...]]] = {steps.first: ((0.0, 0.0), ())}
     passed_by = np.inf
     for _ in steps.free:
-        found: dict[Asked, tuple[Cost, tuple[int, ...]]] = {}
+        candidates: dict[Asked, tuple[Cost, tuple[int, ...]]] = {}
         for done, (so_far, order) in level.items():
             for a in (a for a in steps.free if a not in done):
                 here = step(done, a)
                 reached = (round(so_far[0] + here[0], 12), round(so_far[1] + here[1], 12)), (*order, a)
-                found[done | {a}] = min(found.get(done | {a}, reached), reached)
-        bounds = {s: reached[0][0] + sum(least[a] for a in everything - s) for s, reached in found.items()}
-        ranked = sorted(found, key=lambda s: (bounds[s], found[s]))
+                candidates[done | {a}] = min(candidates.get(done | {a}, reached), reached)
+        bounds = {s: reached[0][0] + sum(least[a] for a in everything - s) for s, reached in candidates.items()}
+        ranked = sorted(candidates, key=lambda s: (bounds[s], candidates[s]))
         passed_by = min([passed_by, *(bounds[s] for s in ranked[width:])])
-        level = {s: found[s] for s in ranked[:width]}
+        level = {s: candidates[s] for s in ranked[:width]}
     best, order = level[everything]
     return _order(steps, name, order, proven=bool(best[0] <= passed_by + 1e-9))

@@ -226,16 +226,16 @@ def certify(
     shares = attribute_weights(attributes, weights)
     delta = (1 - confidence) / (len(attributes) * candidates)
     count = _count_records_at if is_table(X_holdout) else _count_records
-    found = count(g, X_holdout, attributes, knowledge, known, bins, random_state)
-    margin = _margin(found.records, found.squares, delta)
+    counted = count(g, X_holdout, attributes, knowledge, known, bins, random_state)
+    margin = _margin(counted.records, counted.squares, delta)
     return Certificate(
-        bounds={name: min(1.0, u + margin) for name, u in found.observed.items()},
-        observed=found.observed,
-        naive=found.naive,
+        bounds={name: min(1.0, u + margin) for name, u in counted.observed.items()},
+        observed=counted.observed,
+        naive=counted.naive,
         confidence=confidence,
-        records=found.records,
-        persons=found.persons,
-        groups=found.groups,
+        records=counted.records,
+        persons=counted.persons,
+        groups=counted.groups,
         margin=margin,
         bins=bins,
         knowledge=knowledge,
@@ -292,16 +292,16 @@ def _count_records_at(
     if not n:
         raise DataError(_EMPTY)
     targets = {name: target_of(known, g.schema[name], bins) for name in numbers}
-    found = {
+    results = {
         name: best_at(table, g, name, targets.get(name), _side(g, attributes, name, knowledge)) for name in attributes
     }
     many, often = records_of(table.lazy, PERSON) if PERSON in table.types else (np.array([1]), np.array([n]))
     return _Counted(
-        observed={name: best.right / n for name, best in found.items()},
-        naive={name: best.naive / n for name, best in found.items()},
+        observed={name: best.right / n for name, best in results.items()},
+        naive={name: best.naive / n for name, best in results.items()},
         records=n,
         persons=int(often.sum()),
-        groups=max(best.groups for best in found.values()),
+        groups=max(best.groups for best in results.values()),
         squares=int((many.astype(object) ** 2 * often.astype(object)).sum()),
     )
 
@@ -374,9 +374,9 @@ def _set_aside(holdout: Any, schema: Schema, random_state: int) -> tuple[Any, An
     """Split the holdout by whole persons: nine tenths to count, and a random tenth to fix bins."""
     persons = person_codes(schema, holdout)
     units: Any = np.arange(len(holdout)) if persons is None else persons
-    many = int(units.max()) + 1 if len(units) else 0
-    if many < 2:
+    n_units = int(units.max()) + 1 if len(units) else 0
+    if n_units < 2:
         raise DataError("The holdout has fewer than two persons; a certificate needs at least two.")
-    aside = np.random.default_rng(random_state).permutation(many) < max(1, many // 10)
+    aside = np.random.default_rng(random_state).permutation(n_units) < max(1, n_units // 10)
     rows: Sequence[int] = np.flatnonzero(~aside[units]).tolist()
     return holdout[rows], holdout[np.flatnonzero(aside[units]).tolist()]

@@ -133,8 +133,8 @@ def _mean_loss(g: Generalization | CellPartition, j: int, records: _LossRecords)
     else:
         domain = domain_of(partition.attribute, records.values(partition.attribute))
         losses = _number_losses(partition, outputs, domain)
-    many = records.buckets(j, len(outputs))
-    return float(losses @ many / many.sum())
+    counts = records.buckets(j, len(outputs))
+    return float(losses @ counts / counts.sum())
 
 
 def _category_losses(partition: Groups, outputs: Sequence[Sequence[int]], has_missing: bool) -> Floats:
@@ -230,15 +230,15 @@ def number_widths(values: Floats, groups: Codes, domain: tuple[float, float]) ->
     >>> number_widths(np.array([20.0, 40, 50, np.nan]), np.array([0, 0, 1, 1]), (0, 100)).tolist()
     [0.2, 1.0]
     """
-    many = int(groups.max()) + 1
-    gone = np.isnan(values)
-    low, high = np.full(many, np.inf), np.full(many, -np.inf)
-    np.minimum.at(low, groups[~gone], values[~gone])
-    np.maximum.at(high, groups[~gone], values[~gone])
-    has_missing = np.bincount(groups, weights=gone, minlength=many) > 0
+    n_groups = int(groups.max()) + 1
+    is_missing = np.isnan(values)
+    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(low, groups[~is_missing], values[~is_missing])
+    np.maximum.at(high, groups[~is_missing], values[~is_missing])
+    has_missing = np.bincount(groups, weights=is_missing, minlength=n_groups) > 0
     empty = np.isinf(low)
     whole = domain[1] - domain[0]
-    width = np.zeros(many)
+    width = np.zeros(n_groups)
     if whole > 0:
         width[~empty] = (high[~empty] - low[~empty]) / whole
     return np.where(empty, 0.0, np.where(has_missing, 1.0, width))
@@ -258,8 +258,8 @@ def category_widths(codes: npt.NDArray[np.integer], groups: Codes, possible: int
     """
     values, numbers = np.unique(codes, return_inverse=True)
     pairs = np.unique(groups * len(values) + numbers)
-    many = np.bincount(pairs // len(values), minlength=int(groups.max()) + 1)
-    return np.where(many > 1, many / (possible or len(values)), 0.0)
+    n_values = np.bincount(pairs // len(values), minlength=int(groups.max()) + 1)
+    return np.where(n_values > 1, n_values / (possible or len(values)), 0.0)
 
 
 def group_ncp(names: Sequence[str], widths: Sequence[Floats], groups: Codes) -> InformationLoss:

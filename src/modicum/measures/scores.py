@@ -123,9 +123,9 @@ def matthews_interval(
     if (guess == truth).all():
         rest = 1 - np.bincount(truth).max() / len(truth)
         return max(-1.0, 1 - (1 - mean_interval(np.ones(len(truth)), units)[0]) / rest), 1.0
-    many = len(truth) if units is None else int(units.max()) + 1
-    if many < ENOUGH_UNITS:
-        return _fisher(value, many)
+    n_units = len(truth) if units is None else int(units.max()) + 1
+    if n_units < ENOUGH_UNITS:
+        return _fisher(value, n_units)
     drawn = Resampling(len(truth), units, random_state=random_state)
     return drawn.interval(lambda draws: matthews(confusion(truth, guess, size, draws)))
 
@@ -204,10 +204,10 @@ def auc_interval(scores: npt.ArrayLike, positive: npt.ArrayLike, units: Codes | 
     pulls[~positive] = (below - area) / len(below)
     by_unit = pulls if units is None else np.bincount(units, weights=pulls)
     variance = float((by_unit**2).sum())
-    many = len(by_unit)
+    n_units = len(by_unit)
     if variance <= 1e-12:
-        many = min(_units(positive, units), _units(~positive, units))
-        return share_interval(area * many, many)
+        n_units = min(_units(positive, units), _units(~positive, units))
+        return share_interval(area * n_units, n_units)
     effective = min(len(scores), area * (1 - area) / variance)
     return share_interval(area * effective, effective)
 
