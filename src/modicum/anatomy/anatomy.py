@@ -188,7 +188,7 @@ class Anatomy(BaseEstimator):
     def _make_groups(self, codes: Codes, random: np.random.Generator) -> Codes:
         """Assign a group to each record. Groups get random numbers: the order of making them depends on the values."""
         make = bucketize if self.grouping == "bucketize" else random_groups
-        groups = make(_renumber_codes(codes), int(self.l), random)
+        groups = make(np.unique(codes, return_inverse=True)[1], int(self.l), random)
         return random.permutation(int(groups.max()) + 1)[groups]
 
     def _deal_groups(self, task: AnatomyTask, values: dict[str, Codes]) -> tuple[Codes, dict[str, Codes]]:
@@ -242,7 +242,7 @@ class Anatomy(BaseEstimator):
         while True:
             before = len(rows)
             for name, codes in sensitive.items():
-                own = _renumber_codes(codes[rows])
+                own = np.unique(codes[rows], return_inverse=True)[1]
                 counts = np.bincount(own)
                 if largest_l(counts) >= self.l:
                     continue
@@ -275,12 +275,6 @@ class Anatomy(BaseEstimator):
                 f"To reach l = {self.l}, {left_out:,} of {records:,} records would have to be left out, a larger share "
                 f"than the 'max_suppressed' parameter allows ({self.max_suppressed:g})."
             )
-
-
-def _renumber_codes(codes: Codes) -> Codes:
-    """Renumber codes from 0 without gaps."""
-    present = np.bincount(codes) > 0
-    return codes if present.all() else (np.cumsum(present) - 1)[codes]
 
 
 # Build the two tables from groups, and check them by code that did not make the groups.

@@ -45,7 +45,7 @@ class AnatomyTask:
     schema: Schema
     sensitive: list[str]
     identifying: list[str]
-    inferred: frozenset[str] = frozenset()
+    inferred: frozenset[str]
 
 
 def generator(random_state: Any) -> np.random.Generator:

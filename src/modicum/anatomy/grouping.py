@@ -64,18 +64,8 @@ def shuffle_by_value(codes: Codes, counts: Codes, random: np.random.Generator) -
     >>> records[0], sorted(records[1:].tolist()), starts.tolist()
     (np.int64(1), [0, 2], [0, 1, 3])
     """
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    return _dealt(codes, random.permutation(len(codes)), starts), starts
-
-
-@numba.njit(cache=True, nogil=True)
-def _dealt(codes, records, starts):  # type: ignore[no-untyped-def]
-    """The records by value, otherwise in the order in which they are given."""
-    found, reached = np.empty_like(records), starts.copy()
-    for record in records:
-        found[reached[codes[record]]] = record
-        reached[codes[record]] += 1
-    return found
+    records = random.permutation(len(codes))
+    return records[np.argsort(codes[records], kind="stable")], np.concatenate([[0], np.cumsum(counts)])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -379,7 +369,7 @@ def random_groups(codes: Codes, l: int, random: np.random.Generator) -> Codes:
     places = groups[order] * width + _number_within(sizes)
     held, who = (np.full(many * width, _EMPTY, dtype=np.int32) for _ in range(2))
     held[places], who[places] = values[order], records[order]
-    _swap(held, who, width, _ROUNDS, random)
+    _swap(held, who, width, random)
     assigned = np.empty_like(codes)
     assigned[who[places]] = places // width
     return assigned
@@ -412,10 +402,10 @@ def _deal(values, many, random):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _swap(values, records, width, rounds, random) -> None:  # type: ignore[no-untyped-def]
+def _swap(values, records, width, random) -> None:  # type: ignore[no-untyped-def]
     """Swap random pairs of records if no group then has a value twice."""
     n = len(values)
-    for step in range(rounds * n):
+    for step in range(_ROUNDS * n):
         one, other = step % n, random.integers(0, n)
         mine, theirs = values[one], values[other]
         if mine == theirs or min(mine, theirs) == _EMPTY:

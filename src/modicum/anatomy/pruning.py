@@ -147,7 +147,7 @@ def only_one(join: Join) -> GroupCandidates:
 # (k(x) − m) in the centred Nyström space, where m is the mean of k over the join. k is the product of a record's part
 # and a part of each sensitive value, and rows are computed in batches, so the whole join is never in memory.
 
-LANDMARKS = 200
+_LANDMARKS = 200
 _BATCH = 20_000  # rows of the join per batch
 _KERNEL_ROUNDING = 1e-9  # rounding of a norm, relative to the largest
 
@@ -199,9 +199,7 @@ class KernelSpace:
     points : NystroemPoints
         The join.
     random : Generator
-        Chooses the landmarks: records, each with one of its candidates.
-    landmarks : int
-        The number of landmarks, limited by the number of records.
+        Chooses the landmarks: at most 200 records, each with one of its candidates.
     gamma : number, optional
         The kernel's parameter; 1 / number of columns by default.
     centred : bool
@@ -212,14 +210,13 @@ class KernelSpace:
         self,
         points: NystroemPoints,
         random: np.random.Generator,
-        landmarks: int = LANDMARKS,
         gamma: float | None = None,
         centred: bool = True,
     ) -> None:
         join = points.join
         n = len(join.first)
         self._points, self._gamma = points, 1 / points.columns if gamma is None else gamma
-        rows = np.sort(random.choice(n, min(landmarks, n), replace=False))
+        rows = np.sort(random.choice(n, min(_LANDMARKS, n), replace=False))
         places = join.places(rows, (random.random(len(rows)) * join.repeats[rows]).astype(np.int64))
         self._records = points.records(rows)
         self._values = [each[points.values(a, places[:, a])] for a, each in enumerate(points.of_value)]

@@ -23,7 +23,7 @@ from modicum.anonymizers.group_representatives import (
 )
 from modicum.anonymizers.out_of_core.cut_tree import Upper
 from modicum.anonymizers.out_of_core.whole_task import WholeTask
-from modicum.anonymizers.publishing import loss, measure_anonymity, release, replace_values
+from modicum.anonymizers.publishing import measure_anonymity, release, replace_values, widths_of
 from modicum.anonymizers.task import Task, task_of
 from modicum.engines import is_table, table_at
 from modicum.engines.failures import asking
@@ -290,7 +290,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):
     def _select_rows(self, task: Task, groups: Codes) -> Codes:
         """Leave out the groups with the highest loss, as many as allowed while t holds; return the remaining rows."""
         sizes = np.bincount(groups)
-        cost = loss(task, groups)[1]
+        cost = np.sum(widths_of(task, groups), axis=0)
         order = np.argsort(-cost, kind="stable")
         allowed = np.cumsum(sizes[order]) <= self.max_suppressed * len(groups)
         many = int((allowed & (cost[order] > 0)).sum())

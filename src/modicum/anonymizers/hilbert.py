@@ -10,7 +10,7 @@ from modicum.anonymizers.task import Task
 from modicum.typing import Codes
 
 _BITS = 16  # maximum per coordinate
-_WORD = 60
+_WORD = 60  # bits per word
 _SHARES = np.array([0.5, 0.375, 0.625, 0.25, 0.75, 0.125, 0.875])  # where to try to cut a run, in this order
 
 
@@ -52,7 +52,7 @@ class Hilbert(Anonymizer):
         if task.needs.is_plain:
             last = cheapest_runs(order, table, self.k)
         else:
-            last = halve_runs(order, table, task.needs.for_kernel(), _SHARES)
+            last = halve_runs(order, table, task.needs.for_kernel())
         return _number_runs(order, last)
 
 
@@ -115,7 +115,7 @@ def hilbert_words(cells, bits, words):  # type: ignore[no-untyped-def]
         place = 0
         for b in range(bits - 1, -1, -1):
             for a in range(d):
-                word = place // 60
+                word = place // _WORD
                 words[r, word] = (words[r, word] << 1) | ((x[a] >> b) & 1)
                 place += 1
 
@@ -165,7 +165,7 @@ def cheapest_runs(order, table, k):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def halve_runs(order, table, needs, shares):  # type: ignore[no-untyped-def]
+def halve_runs(order, table, needs):  # type: ignore[no-untyped-def]
     """Halve a sequence of records near its middle while both parts may be groups; return where each run starts."""
     n = len(order)
     room = working_space(table, needs)
@@ -174,7 +174,7 @@ def halve_runs(order, table, needs, shares):  # type: ignore[no-untyped-def]
     while len(open_):
         low, high = open_.pop()
         middle = -1
-        for share in shares:
+        for share in _SHARES:
             place = low + int((high - low) * share)
             if may_be_group(order, low, place, needs, room) and may_be_group(order, place, high, needs, room):
                 middle = place

@@ -18,7 +18,7 @@ from modicum.generalization.representatives import build_typed_column
 from modicum.measures.anonymity import alike, classification_metric, discernibility, k_anonymity, resolve_columns
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
-from modicum.measures.information_loss import InformationLoss, category_widths, group_ncp, number_widths
+from modicum.measures.information_loss import category_widths, group_ncp, number_widths
 from modicum.measures.requirement import Requirement
 from modicum.releases.release import Release, ReleaseTerms
 from modicum.table.frames import as_frame
@@ -140,12 +140,6 @@ def _build_series(name: str, values: Any, frame: nw.DataFrame[Any]) -> nw.Series
     return nw.from_native(values, series_only=True).alias(name)
 
 
-def loss(task: Task, groups: Codes) -> tuple[InformationLoss, Floats]:
-    """Compute the NCP of the groups, and each group's sum over the attributes."""
-    widths = widths_of(task, groups)
-    return group_ncp(task.names, widths, groups), np.sum(widths, axis=0)
-
-
 def widths_of(task: Task, groups: Codes) -> list[Floats]:
     """Compute the NCP of each group, attribute by attribute."""
     widths = []
@@ -169,7 +163,7 @@ def release(
 ) -> Release:
     """Build the table of these groups and measure it; refuse it if it does not meet the terms."""
     frame = replace_values(task, groups, values)
-    information_loss = loss(task, groups)[0]
+    information_loss = group_ncp(task.names, widths_of(task, groups), groups)
     names, k, diversity, closeness = task.names, *measure_anonymity(task, frame)
     refuse_broken(terms, k, diversity, closeness)
     label = None

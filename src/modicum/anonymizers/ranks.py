@@ -50,7 +50,7 @@ class RankedColumn:
     codes: Ranks
     values: Any
     is_single: bool = False  # numbers of single precision
-    whole: "Whole | None" = None
+    whole: Whole | None = None
 
     @classmethod
     def of(cls, series: nw.Series[Any], attribute: Attribute) -> "RankedColumn":

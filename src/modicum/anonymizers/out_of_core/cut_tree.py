@@ -116,11 +116,6 @@ class Upper:
         return self.tree.apply(self.coder.encode(frame))
 
 
-def one_part(columns: Sequence[AnyColumn]) -> Upper:
-    """Make one part of all records; refuse values that are not in the columns."""
-    return Upper(CutTree.root(), Encoded(tuple(columns)))
-
-
 # Find what coarse codes do not show about a node: its lowest and highest value, and the exact middle value.
 #
 # The counts of the ranges show which range contains a node's middle. One more pass fetches only the values in that
@@ -232,17 +227,17 @@ class _MiddleValues:
         first = np.flatnonzero(np.diff(slots, prepend=-1))
         last = np.append(first[1:], len(slots)) - 1 if len(first) else first
         inside = codes == self.middles[slots, i]
-        pairs, counts = _count_values(slots[inside], values[inside])
-        place = np.concatenate([slots[first], slots[last], pairs[0]]) + i * len(self.open)
+        inner_slots, inner_values, counts = _count_values(slots[inside], values[inside])
+        place = np.concatenate([slots[first], slots[last], inner_slots]) + i * len(self.open)
         purpose = np.repeat([_LOW, _HIGH, _INSIDE], [len(first), len(last), len(counts)])
         ones = np.ones(2 * len(first), dtype=np.int64)
-        return place, purpose, np.concatenate([values[first], values[last], pairs[1]]), np.append(ones, counts)
+        return place, purpose, np.concatenate([values[first], values[last], inner_values]), np.append(ones, counts)
 
 
-def _count_values(slots: Ints, values: Floats) -> tuple[tuple[Ints, Floats], Ints]:
+def _count_values(slots: Ints, values: Floats) -> tuple[Ints, Floats, Ints]:
     """Count how often each distinct value of each slot occurs, for sorted values."""
     starts = np.flatnonzero(np.append(True, (slots[1:] != slots[:-1]) | (values[1:] != values[:-1])))[: len(slots)]
-    return (slots[starts], values[starts]), np.diff(np.append(starts, len(slots)))
+    return slots[starts], values[starts], np.diff(np.append(starts, len(slots)))
 
 
 def _build_medians(

@@ -39,7 +39,8 @@ def release_at(
 ) -> Release:
     """Release a table into files for `Anonymizer.release_to`, checking them before they are put in place."""
     _check(owner, table, y, path, partition_by, rows_at_once)
-    schema = _complete_schema(owner, table, y)
+    schema = schema_at(table) if owner.schema is None else require_schema(owner.schema)
+    schema = schema if y is None else schema.with_roles(label=y)
     task = owner._complete_task(table, whole_task(owner, table, schema), schema.label)
     published = tuple(n for n in table.columns if n not in schema or not schema[n].is_identifying)
     empty = collect_arrow(table.lazy.select(list(published)).head(0)).to_native()
@@ -78,11 +79,6 @@ def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequ
     table.check([] if y is None else [y])
     check_place(table, path, partition_by)
     table.check_free([loss_column(i) for i in range(len(table.columns))])
-
-
-def _complete_schema(owner: Any, table: EngineTable, y: str | None) -> Schema:
-    schema = schema_at(table) if owner.schema is None else require_schema(owner.schema)
-    return schema if y is None else schema.with_roles(label=y)
 
 
 def whole_task(owner: Any, table: EngineTable, schema: Schema) -> WholeTask:

@@ -17,7 +17,6 @@ from modicum.anonymizers.out_of_core.cut_tree import (
     TreeCut,
     Upper,
     find_medians,
-    one_part,
 )
 from modicum.anonymizers.out_of_core.whole_task import MOST_NUMBERS, AnyColumn, CoarseColumn, WholeTask
 from modicum.anonymizers.ranks import Ranked
@@ -129,9 +128,9 @@ class UpperTree:
         if self._coarse:
             medians = find_medians(self._source, self._encoded, self._tree, np.array(nodes), self._coarse, counts)
         tried = [self._propose_cuts(*each) for each in zip(counts, medians, strict=True)]
-        if self._coarse and (self._sensitive is not None or self._tight):
-            tried = self._recode_cuts(tried)
         if self._sensitive is not None or self._tight:
+            if self._coarse:
+                tried = self._recode_cuts(tried)
             tried = self._weigh_cuts(nodes, counts, tried)
         return [(node, own[0]) for node, own in zip(nodes, tried, strict=True) if own]
 
@@ -220,7 +219,7 @@ def upper_levels(table: EngineTable, task: WholeTask, rows: int, *, tight: bool)
     Codes are computed once, unless a number has very many values: then its codes change with every cut.
     """
     if task.rows <= rows:
-        return one_part(task.quasi)
+        return Upper(CutTree.root(), Encoded(task.quasi))  # encoding refuses values that are not in the columns
     coarse = [each.attribute.name for each in task.quasi if isinstance(each, CoarseColumn)]
     if coarse and tight:
         raise DataError(
