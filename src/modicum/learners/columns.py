@@ -49,7 +49,7 @@ class NumberColumns:
         return (name, f"{name} is missing")[: 1 + self.may_miss]
 
     def fill(self, series: nw.Series[Any], columns: Floats) -> None:
-        """Write into these columns, which are 0."""
+        """Write the encoded series into `columns`, which must be 0."""
         values = _find_places(series, self.places) if self.places else finite(series, self.attribute)
         missing = np.isnan(values)
         columns[:, 0] = (np.where(missing, self.median, values) - self.mean) / self.deviation
@@ -76,7 +76,7 @@ class ValueColumns:
         return tuple(f"{name} is missing" if value is None else f"{name} = {value}" for value in self.values)
 
     def fill(self, series: nw.Series[Any], columns: Floats) -> None:
-        """Write into these columns, which are 0."""
+        """Write the encoded series into `columns`, which must be 0."""
         codes, words = texts(series)
         place: dict[str | None, int] = {value: j for j, value in enumerate(self.values)}
         if self.flag:
@@ -154,7 +154,7 @@ def finite(series: nw.Series[Any], attribute: Attribute) -> Floats:
 
 
 def moderate(series: nw.Series[Any], attribute: Attribute) -> Floats:
-    """The same for training; also refuse numbers so large that sums of squares could overflow."""
+    """Return the same for training; also refuse numbers so large that sums of squares could overflow."""
     values = finite(series, attribute)
     if (np.abs(values) > LARGEST).any():
         raise DataError(

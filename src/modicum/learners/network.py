@@ -215,7 +215,7 @@ class Network:
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:
-        """The chance of each value, one table per target."""
+        """Return the chance of each value, one table per target."""
         hidden = hidden_layer(self._rows(inputs), np.arange(len(inputs)), self._weights)
         scores = hidden @ self._weights.second + self._weights.base
         softmax(scores, self._starts)
@@ -332,7 +332,7 @@ class MLP:
         return self
 
     def predict(self, inputs: Inputs) -> list[Scores]:
-        """The chance of each value, one table per target."""
+        """Return the chance of each value, one table per target."""
         torch = require("torch", extra="neural")
         parts: list[list[Any]] = [[] for _ in self._frequent]
         with torch.no_grad():
