@@ -122,9 +122,9 @@ def test_one_hot_columns_are_set_together_and_left_ones_are_found():
         with pytest.raises(md.errors.DataError, match=complaint):
             AttributeInference(attribute).run(model, members, others)
 
-    refused("nurse", "'nurse' can be read off 'clerk' and 'smith', wholly or in part")
-    refused(["nurse", "clerk"], "can be read off 'smith'")
-    refused("first", "can be read off 'second'")
+    refused("nurse", "'nurse' can be derived, at least in part, from 'clerk' and 'smith'")
+    refused(["nurse", "clerk"], "can be derived, at least in part, from 'smith'")
+    refused("first", "can be derived, at least in part, from 'second'")
     result = AttributeInference(["clerk", "nurse", "smith"]).run(model, members, others)
     assert result.values == 3
     assert result.attribute == ("clerk", "nurse", "smith")

@@ -205,7 +205,7 @@ def test_a_release_of_two_values_is_not_called_safe(tmp_path):
     table.to_csv(tmp_path / "in.csv", index=False)
     options = ["--sensitive", "ill", "--l", 2, "--max-suppressed", 1, "--attack"]
     told = said(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out"))
-    assert "Whoever knows a few people can name the rest" in told
+    assert "Someone who knows a few of these people can infer the values of the others" in told
 
 
 def test_how_many_are_left_out_is_the_same_for_people_and_programs(tmp_path):

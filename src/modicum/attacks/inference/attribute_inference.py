@@ -164,9 +164,8 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
     """Subtract two shares of independent records, with Newcombe's interval (1998)."""
     a, b = float(first.value or 0), float(second.value or 0)
     (low_a, high_a), (low_b, high_b) = first.interval or (0.0, 1.0), second.interval or (0.0, 1.0)
-    apart = a - b
-    low, high = apart - np.hypot(a - low_a, high_b - b), apart + np.hypot(high_a - a, b - low_b)
-    return Estimate(apart, (float(low), float(high)), 0.0)
+    low, high = a - b - np.hypot(a - low_a, high_b - b), a - b + np.hypot(high_a - a, b - low_b)
+    return Estimate(a - b, (float(low), float(high)), 0.0)
 
 
 def _estimate(found: tuple[float, Interval], naive: float, what: str) -> Estimate:

@@ -221,8 +221,8 @@ def kernel(first: Floats, second: Floats, gamma: float | None) -> Floats:
     product = first @ second.T
     if gamma is None:
         return np.asarray(product)
-    apart = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1) - 2 * product
-    return np.asarray(np.exp(-gamma * np.maximum(apart, 0)))
+    squares = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1) - 2 * product
+    return np.asarray(np.exp(-gamma * np.maximum(squares, 0)))
 
 
 def _frequent(codes: Codes, size: int) -> Floats:

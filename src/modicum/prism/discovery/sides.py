@@ -249,8 +249,8 @@ def _parse_exclude(exclude: Any, owner: dict[str, str]) -> list[str]:
 
 
 def _check_sensitive(attribute: str, columns: Sequence[str], schema: Schema, exclude: Sequence[str]) -> None:
-    apart = [each for each in columns if each in schema and not schema[each].collectable]
-    if apart:
-        raise ParameterError(f"The column {apart[0]!r} cannot be sensitive: it is a label, person or identifier.")
+    reserved = [each for each in columns if each in schema and not schema[each].collectable]
+    if reserved:
+        raise ParameterError(f"The column {reserved[0]!r} cannot be sensitive: it is a label, person or identifier.")
     if {attribute, *columns} & set(exclude):
         raise ParameterError(f"The attribute {attribute!r} is both sensitive and excluded; is it the label?")
