@@ -129,8 +129,8 @@ def describe_trial(found: TrialContent, label: str | None) -> Text:
         else "The model learned from the release itself and was tested on other records."
     )
     return Text(
-        f"How often the same kind of model ({found.estimator}) is wrong about {quote_name(label)} on "
-        f"{number(found.records)} full records, after learning from {number(found.trained_on)}. {where} {BELOW}"
+        f"The same kind of model ({found.estimator}) learns from {number(found.trained_on)} records. The table shows "
+        f"how often it is wrong about {quote_name(label)} on {number(found.records)} full records. {where} {BELOW}"
     )
 
 

@@ -180,8 +180,9 @@ def _singling_out(found: PrismSinglingOut) -> list[Block]:
         ["nothing", percent(found.naive), NONE],
     ]
     note = (
-        f"{count_of(found.people, 'test person', 'test people')} give {number(found.groups)} different "
-        f"combinations of answers; the rarest is given by {number(found.smallest)}. People who are alone can be "
+        f"{count_of(found.people, 'test person', 'test people')} give "
+        f"{count_of(found.groups, 'different combination')} of answers; the rarest is given by "
+        f"{count_of(found.smallest, 'person', 'people')}. People who are alone can be "
         "recognised by anyone who knows their answers. In a whole population that includes these people, the share is "
         "lower."
     )
@@ -301,8 +302,8 @@ def _rule_words(rule: PrismRule) -> str:
         f"A set of attributes reveals it if the strength of the relation "
         f"({_MEASURES.get(rule.measure, rule.measure)}; 0 is none, 1 is full) is at least {rule.threshold:g}, and "
         "if unrelated attributes would reach this strength with a chance (p-value) of at most "
-        f"{rule.p_value:g}{corrected}. Sets of up to {count_of(rule.max_size, 'attribute')} were tested ({tested} of "
-        f"1, 2, … attributes), with sensitive values taken {_ENCODINGS.get(rule.encoding, rule.encoding)}, and numbers "
+        f"{rule.p_value:g}{corrected}. Sets of up to {count_of(rule.max_size, 'attribute')} were tested (by size: "
+        f"{tested} sets), with sensitive values taken {_ENCODINGS.get(rule.encoding, rule.encoding)}, and numbers "
         f"in {rule.bins} ranges. Only the smallest sets are listed: a set that contains one of them may not be asked "
         "for either."
     )

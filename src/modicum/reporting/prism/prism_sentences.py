@@ -183,7 +183,7 @@ def proof_words(proof: "Proof", rule: "PrismRule") -> list[str]:
     )
     return [
         f"Training minimizes an objective: the size of the weights plus the cost of errors. {reached} {best}",
-        f"A choice was allowed if it has at most {proof.max_predictors} attributes and contains no complete revealing "
-        f"set; at most {proof.max_feasible} attributes contain none. A second check, by names alone, confirmed that no "
-        f"set above is asked for completely. {again}",
+        f"A choice was allowed if it has at most {count_of(proof.max_predictors, 'attribute')} and contains no "
+        f"complete revealing set, which is possible with at most {count_of(proof.max_feasible, 'attribute')}. A second "
+        f"check, by names alone, confirmed that no set above is asked for completely. {again}",
     ]

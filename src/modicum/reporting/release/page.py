@@ -168,7 +168,7 @@ def _describe_membership(content: ReleaseContent) -> list[Block]:
             "learned from known records how the model answers for those in its training data. There are "
             f"{number(found.records)} records, half of them from the training data: guessing is right for 50.0% "
             f"(AUC 0.500). Of the records that should not be in the training data, {percent(found.shared)} seem to be "
-            f"of people who are in it (more records are equal than chance explains). {BELOW}"
+            f"of people who are in it (counting equal records beyond what chance explains). {BELOW}"
         ),
         Table([*name_columns("queried model", "right", "AUC"), Column("strongest attack", is_number=False)], rows),
     ]
