@@ -261,8 +261,5 @@ def nearest_records(ranked: Ranked, groups: Codes, label: Codes | None) -> Codes
 def usual_label(groups: Codes, label: Codes) -> Codes:
     """Return each group's most frequent label; among equals the lowest."""
     classes = int(label.max()) + 1
-    return (
-        np.bincount(groups * classes + label, minlength=(int(groups.max()) + 1) * classes)
-        .reshape(-1, classes)
-        .argmax(axis=1)
-    )
+    counts = np.bincount(groups * classes + label, minlength=(int(groups.max()) + 1) * classes)
+    return counts.reshape(-1, classes).argmax(axis=1)
