@@ -163,8 +163,8 @@ class QuestionnaireRecords:
 
     def check(self, record: Any) -> Told:
         check_fields(record, self._kept, self.form.cells.names, self.names)
-        told = tuple((name, self._own(name, record[name])) for name in self.names if name in record)
-        answers = self._answers(told)
+        key = tuple((name, self._own(name, record[name])) for name in self.names if name in record)
+        answers = self._answers(key)
         state = self.form.state(answers)
         if not state.decided:
             raise DataError(f"The record does not decide the result: {state.questions[0].name!r} is still needed.")
@@ -172,7 +172,7 @@ class QuestionnaireRecords:
         finer = next((name for name in answers if name not in self._kept and answers[name] != least.get(name)), None)
         if finer is not None:
             raise DataError(f"The entry for {finer!r} is finer than the result needs.")
-        return told
+        return key
 
     def _own(self, name: str, sent: Any) -> Any:
         asked = self._asked[name]
@@ -187,29 +187,29 @@ class QuestionnaireRecords:
             raise DataError(f"The entry for {name!r} names all its buckets, which says nothing; leave it out.")
         return tuple(codes)
 
-    def _answers(self, told: Told) -> dict[str, object]:
+    def _answers(self, key: Told) -> dict[str, object]:
         """Convert a key to answers for `Questionnaire.state`."""
-        return {name: self._asked[name].answer(own) if name in self._kept else own for name, own in told}
+        return {name: self._asked[name].answer(own) if name in self._kept else own for name, own in key}
 
-    def record(self, told: Told) -> Record:
+    def record(self, key: Told) -> Record:
         found: Record = {}
-        for name, own in told:
+        for name, own in key:
             asked = self._asked[name]
             found[name] = asked.word(own) if name in self._kept else [asked.partition.labels[code] for code in own]
         return found
 
-    def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+    def inputs(self, keys: Sequence[Told], kind: Inputs) -> pd.DataFrame:
         if kind != "values":
             raise ParameterError(
                 "A questionnaire's records have different attributes; use inputs='values' for a model."
             )
-        states = [self.form.state(self._answers(each)) for each in told]
+        states = [self.form.state(self._answers(key)) for key in keys]
         cells = np.array([state.cells[0] for state in states], dtype=np.int64)
-        kept = {name: [dict(each)[name] for each in told] for name in self._kept}
+        kept = {name: [dict(key)[name] for key in keys] for name in self._kept}
         return cell_inputs(self.form.cells, cells, kept, kind)
 
-    def prediction(self, told: Told) -> bool | int | float | str | None:
-        return self.form.state(self._answers(told)).prediction
+    def prediction(self, key: Told) -> bool | int | float | str | None:
+        return self.form.state(self._answers(key)).prediction
 
 
 # The format of records
@@ -234,15 +234,15 @@ class RecordFormat(Protocol):
         """Convert a valid record to a key; the error for any other record repeats none of its content."""
         ...
 
-    def record(self, told: Told) -> Record:
+    def record(self, key: Told) -> Record:
         """Convert a key to a record, as plain data in the artifact's order."""
         ...
 
-    def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+    def inputs(self, keys: Sequence[Told], kind: Inputs) -> pd.DataFrame:
         """Build a model's input for these records, as `transform` does with this `output`."""
         ...
 
-    def prediction(self, told: Told) -> bool | int | float | str | None:
+    def prediction(self, key: Told) -> bool | int | float | str | None:
         """Return the artifact's own prediction; None if a model is needed."""
         ...
 
@@ -281,17 +281,17 @@ class _PlainRecords:
         check_fields(record, self.names, self.generalization.names)
         return tuple(asked.check(record[asked.name]) for asked in self._asked)
 
-    def record(self, told: Told) -> Record:
-        return {asked.name: asked.word(own) for asked, own in zip(self._asked, told, strict=True)}
+    def record(self, key: Told) -> Record:
+        return {asked.name: asked.word(own) for asked, own in zip(self._asked, key, strict=True)}
 
-    def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
-        own = dict(zip(self.names, zip(*told, strict=True), strict=True)) if told else dict.fromkeys(self.names, ())
+    def inputs(self, keys: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+        own = dict(zip(self.names, zip(*keys, strict=True), strict=True)) if keys else dict.fromkeys(self.names, ())
         chosen = self.generalization.names if kind == "values" else self.names
-        frame = rows(len(told))
+        frame = rows(len(keys))
         columns = {name: column(self.generalization[name], own.get(name), frame, kind) for name in chosen}
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(told)))
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(keys)))
 
-    def prediction(self, told: Told) -> None:
+    def prediction(self, key: Told) -> None:
         return None
 
 
@@ -332,17 +332,17 @@ class _CellRecords:
         code = asked.code_in(self.cells.detail.partitions[j], own)
         return code >= 0 and bool(mask[code])
 
-    def record(self, told: Told) -> Record:
-        kept = {asked.name: asked.word(own) for asked, own in zip(self._kept, told[1:], strict=True)}
+    def record(self, key: Told) -> Record:
+        kept = {asked.name: asked.word(own) for asked, own in zip(self._kept, key[1:], strict=True)}
         return {
-            name: kept[name] if name in kept else self.cells.labels(name)[self.cells.told_by_cell(name)[told[0]]]
+            name: kept[name] if name in kept else self.cells.labels(name)[self.cells.told_by_cell(name)[key[0]]]
             for name in self.names
         }
 
-    def inputs(self, told: Sequence[Told], kind: Inputs) -> pd.DataFrame:
-        cells = np.array([each[0] for each in told], dtype=np.int64)
-        kept = {a.name: [each[1 + i] for each in told] for i, a in enumerate(self._kept)}
+    def inputs(self, keys: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+        cells = np.array([key[0] for key in keys], dtype=np.int64)
+        kept = {a.name: [key[1 + i] for key in keys] for i, a in enumerate(self._kept)}
         return cell_inputs(self.cells, cells, kept, kind)
 
-    def prediction(self, told: Told) -> bool | int | float | str | None:
-        return None if self.cells.kept else self.cells.tree.cells[told[0]].prediction
+    def prediction(self, key: Told) -> bool | int | float | str | None:
+        return None if self.cells.kept else self.cells.tree.cells[key[0]].prediction
