@@ -198,7 +198,7 @@ def test_merge_refine_drop_and_diff(g):
         (lambda g: g.merge("age", ["≤ 19", "≥ 64"]), "Only neighbouring buckets of 'age'"),
         (lambda g: g.merge("age", ["≤ 20"]), "'age' has no bucket '≤ 20'"),
         (lambda g: g.merge("zip", ["x"]), "'zip' has no buckets to merge; it is dropped"),
-        (lambda g: g.refine("age", 19.5), "'age' cannot be changed in this way"),
+        (lambda g: g.refine("age", 19.5), "'age' cannot be changed in this way: the values of 'up_to' must rise"),
         (lambda g: g.refine("job", ["smith"]), "must all be in one of its buckets"),
         (lambda g: g.refine("dose", 1.0), "'dose' has no buckets to split"),
         (lambda g: g["height"], "no attribute 'height'"),

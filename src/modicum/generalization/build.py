@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ValidationError
 
 from modicum.errors import ArtifactError, format_names
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals, Scalar
 from modicum.table.codes import CategoryCoding, Coding, NumberCoding, usual_code, weighted_median
-from modicum.table.schema import Attribute
+from modicum.table.schema import Attribute, first_complaint
 from modicum.table.values import canonical, iso
 
 if TYPE_CHECKING:
@@ -220,8 +221,8 @@ def _replace_buckets(partition: Intervals | Groups, buckets: Sequence[Interval |
     fields = {name: getattr(partition, name) for name in type(partition).model_fields}
     try:
         return type(partition)(**fields | {"buckets": tuple(buckets)})
-    except ValueError as error:
-        reason = str(error).splitlines()[2].strip().removeprefix("Value error, ").split(" [type=")[0]
+    except ValidationError as error:
+        reason = first_complaint(error, fields)
         raise ArtifactError(f"The attribute {partition.name!r} cannot be changed in this way: {reason}.") from None
 
 
