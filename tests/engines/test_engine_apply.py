@@ -190,6 +190,15 @@ def test_every_place_finds_the_same_cells(place, output, held):
 
 
 @pytest.mark.parametrize("place", LAZY)
+def test_microseconds_that_equal_an_edge_far_from_1970_share_its_bucket(place, held):
+    edge = pd.Timestamp("1333-09-28 14:56:03")
+    when = pd.Series([edge + pd.Timedelta(microseconds=i) for i in range(6)]).astype("datetime64[us]")
+    g, X = of([date("when", [edge])]), pd.DataFrame({"when": when})
+    assert g.transform(X, output="codes")["when"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert rows(g.transform(held(place, X), output="codes")) == rows(g.transform(X, output="codes"))
+
+
+@pytest.mark.parametrize("place", LAZY)
 def test_cells_of_very_many_questions_are_refused_by_engines(place, held):
     whole = number("id", [i + 0.5 for i in range(60)], list(range(61)), "integer")
     entries = [each for i in range(60) for each in (Ask(ask="id", left=(i,)), Cell(values=(i,)))]

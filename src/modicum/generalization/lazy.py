@@ -150,7 +150,9 @@ def _date_edges(column: nw.Expr, dtype: Any, edges: list[float]) -> tuple[nw.Exp
 
 
 def moment(edge: float, zone: str | None) -> dt.datetime:
-    """Return the last moment not after an edge in seconds, in the column's time zone, as polars requires.
+    """Return the last microsecond not after an edge in seconds, in the column's time zone, as polars requires.
+
+    Values are compared in float64, where far from 1970 several microseconds equal the edge.
 
     Examples
     --------
@@ -158,9 +160,11 @@ def moment(edge: float, zone: str | None) -> dt.datetime:
     >>> moment(0.5, None), moment(0.0, "Europe/Berlin").hour
     (datetime.datetime(1970, 1, 1, 0, 0, 0, 500000), 1)
     """
-    micros = math.floor(edge * 1e6) + 1
+    micros = round(edge * 1e6)
     while micros / 1e6 > edge:
         micros -= 1
+    while (micros + 1) / 1e6 <= edge:
+        micros += 1
     start = dt.datetime(1970, 1, 1, tzinfo=None if zone is None else dt.UTC)
     found = start + dt.timedelta(microseconds=micros)
     return found if zone is None else found.astimezone(ZoneInfo(zone))

@@ -21,6 +21,7 @@ from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
 from modicum.generalization.exports import Output, check_form
 from modicum.generalization.lazy import as_integers, as_numbers, as_spellings, refuses
+from modicum.generalization.lazy import moment as last_moment
 from modicum.generalization.loading import check_collected
 from modicum.generalization.representatives import representatives
 from modicum.table.schema import Attribute
@@ -98,7 +99,7 @@ def _interval_column(partition: Intervals, dialect: Dialect, found: Sequence[Nod
     absent: Node = exp.Is(this=own.copy(), expression=exp.Null())
     if partition.attribute.kind == "date":
         compared = dialect.cast(own, dialect.moment)
-        edges = [moment(_last_moment(edge), dialect) for edge in partition.edges.tolist()]
+        edges = [moment(last_moment(edge, None), dialect) for edge in partition.edges.tolist()]
     else:
         whole = dialect.cast(own, "INT") if partition.attribute.storage == "boolean" else own
         compared = dialect.cast(whole, dialect.double)
@@ -107,16 +108,6 @@ def _interval_column(partition: Intervals, dialect: Dialect, found: Sequence[Nod
     branches = [(absent, _at(found, partition.missing_code))]
     branches += [(exp.LTE(this=compared.copy(), expression=edge), found[i]) for i, edge in enumerate(edges)]
     return _case(branches, found[len(edges)])
-
-
-def _last_moment(edge: float) -> dt.datetime:
-    """Return the last microsecond not after an edge in float64, where several are equal far from 1970."""
-    micros = round(edge * 1e6)
-    while micros / 1e6 > edge:
-        micros -= 1
-    while (micros + 1) / 1e6 <= edge:
-        micros += 1
-    return _EPOCH + dt.timedelta(microseconds=micros)
 
 
 def _group_column(partition: Groups, dialect: Dialect, found: Sequence[Node]) -> Node:
