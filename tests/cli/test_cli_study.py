@@ -78,7 +78,7 @@ def test_nothing_of_the_user_s_or_the_study_s_is_overwritten(table, folder, tmp_
     assert "belongs to the study" in str(study(table, folder, "-o", folder / "pieces" / "g.json").exception)
     (tmp_path / "table.csv").write_text(table.read_text())
     before = (tmp_path / "table.csv").read_text()
-    assert "contains files of something else" in str(study(tmp_path / "table.csv", tmp_path).exception)
+    assert "contains files that do not belong to a study" in str(study(tmp_path / "table.csv", tmp_path).exception)
     assert (tmp_path / "table.csv").read_text() == before
 
 

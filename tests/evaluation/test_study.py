@@ -633,7 +633,7 @@ def test_a_folder_that_is_none_is_refused(adult, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be created"):
         small(adult, folder=tmp_path / "file" / "results")
-    with pytest.raises(DataError, match="contains files of something else; give a new or empty folder"):
+    with pytest.raises(DataError, match="contains files that do not belong to a study; give a new or empty folder"):
         small(adult, folder=tmp_path)
     for damaged in ("{", "[]"):
         (tmp_path / "study.json").write_text(damaged)

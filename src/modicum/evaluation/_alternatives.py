@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.errors import ParameterError
 from modicum.evaluation._necessity import Tried, make_need_data
-from modicum.evaluation._utility import check_generalization
+from modicum.evaluation._utility import check_generalization, count_people
 from modicum.evaluation.study.candidates import Choice
 from modicum.generalization import Generalization
 from modicum.generalization.core import raw_generalization
@@ -160,7 +160,7 @@ def alternatives(
         source="merge path",
         judge="by boosted trees, and by an adversary that guesses from counts",
         records=len(data.test),
-        people=len(data.test) if data.persons is None else len(np.unique(data.persons)),
+        people=count_people(len(data.test), data.persons),
         naive=data.naive_errors,
         weights=data.weights,
     )

@@ -17,7 +17,7 @@ from modicum.engines.dispatch import target_of
 from modicum.engines.sampling import SAMPLE, in_memory
 from modicum.engines.table import EngineTable
 from modicum.errors import DataError, ParameterError, check_number_is, format_names
-from modicum.evaluation._utility import model_on
+from modicum.evaluation._utility import model_on, name_estimator
 from modicum.generalization import Generalization
 from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Intervals
 from modicum.generalization.core import raw_generalization
@@ -503,7 +503,7 @@ def drift(
         tested_on=(len(then.test), len(now.test)),
         level=level,
         tolerance=tolerance,
-        estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
+        estimator=name_estimator(estimator),
         random_state=random_state,
     )
 
@@ -540,14 +540,11 @@ def _by_attribute(attack: AttackResult, which: str, weights: Mapping[str, float]
 
 
 def _check_parameters(tolerance: Any, level: Any, random_state: Any) -> None:
-    def refuse(parameter: str, wanted: str, got: Any) -> None:
-        raise ParameterError(f"The {parameter!r} parameter of drift must be {wanted}. Got {got!r} instead.")
+    def check(name: str, value: Any, fits: Callable[[Any], bool], wanted: str) -> None:
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not is_number or not fits(value):
+            raise ParameterError(f"The {name!r} parameter of drift must be {wanted}. Got {value!r} instead.")
 
-    def is_number(value: Any) -> bool:
-        return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-    if not is_number(tolerance) or not 0 <= tolerance < 1:
-        refuse("tolerance", "a number from 0 to below 1", tolerance)
-    if not is_number(level) or not 0 < level < 1:
-        refuse("level", "a number between 0 and 1", level)
+    check("tolerance", tolerance, lambda value: 0 <= value < 1, "a number from 0 to below 1")
+    check("level", level, lambda value: 0 < value < 1, "a number between 0 and 1")
     check_number_is(random_state, "random_state", "drift", 0)

@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 
 from modicum.attacks.breach import breach_target, compute_weighted_sum
 from modicum.engines.sampling import SAMPLE, in_memory
-from modicum.evaluation._utility import TrainTest, check_generalization, model_on
+from modicum.evaluation._utility import TrainTest, check_generalization, model_on, name_estimator
 from modicum.generalization import Generalization
-from modicum.generalization.bins import Action, AnyPartition, Dropped, FullDetail, Groups, Intervals
+from modicum.generalization.bins import Action, AnyPartition, Dropped, FullDetail
 from modicum.generalization.build import partition as partition_of
 from modicum.generalization.core import raw_generalization
 from modicum.learners.backoff import Backoff
@@ -288,19 +288,11 @@ class NeedData(TrainTest):
 
     def _encode_records(self, g: Generalization, which: int) -> Codes:
         """Encode the training (0) or test (1) records, reusing the codes of attributes that did not change."""
-        frame = (self.train, self.test)[which]
-        codes = self.codes[which]
-        pairs = enumerate(zip(g.partitions, self.g.partitions, strict=True))
-        changed = {j: _encode_column(new, frame) for j, (new, old) in pairs if new is not old}
-        if not changed:
-            return codes
-        return np.column_stack([changed.get(j, codes[:, j]) for j in range(codes.shape[1])])
-
-
-def _encode_column(partition: AnyPartition, frame: Any) -> Codes:
-    if isinstance(partition, Dropped):
-        return np.zeros(len(frame), dtype=np.int64)
-    return partition.encode(column(frame, partition.name))
+        frame, codes = (self.train, self.test)[which], self.codes[which].copy()
+        for j, (new, old) in enumerate(zip(g.partitions, self.g.partitions, strict=True)):
+            if new is not old:
+                codes[:, j] = 0 if isinstance(new, Dropped) else new.encode(column(frame, new.name))
+        return codes
 
 
 # The alternatives to how one attribute is collected: one step coarser, not at all, or in full detail
@@ -355,7 +347,6 @@ def _coarser(data: NeedData, partition: AnyPartition) -> tuple[str, Generalizati
     a, b = least_loss(others, buckets, data.y, classes, partition.n_buckets, partition.attribute.has_order)
     labels = partition.labels[a], partition.labels[b]
     coarser = g.merge(partition.name, labels)
-    assert isinstance(partition, Intervals | Groups)
     return f"“{labels[0]}” and “{labels[1]}” merged into “{coarser[partition.name].labels[a]}”", coarser
 
 
@@ -556,7 +547,6 @@ def _measure_necessity(data: NeedData, n_jobs: int | None, progress: bool) -> Ne
     jobs: list[Any] = [partial(data.predict_from, raw), *(partial(data.try_generalization, g) for g in generalizations)]
     of_raw, base, *tried = run_all(jobs, "Trying alternatives", n_jobs=n_jobs, progress=progress)
     steps = _steps(data, changes, base, tried, of_raw)
-    estimator = data.estimator
     return Necessity(
         attributes={
             p.name: AttributeNeed(p.name, p.action, p.name in data.weights, **steps.get(p.name, {}))
@@ -567,7 +557,7 @@ def _measure_necessity(data: NeedData, n_jobs: int | None, progress: bool) -> Ne
         adversary_error=float(base.adversary.mean()),
         records=len(data.test),
         trained_on=len(data.train),
-        estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
+        estimator=name_estimator(data.estimator),
         adversary=ADVERSARY,
         random_state=data.random_state,
     )

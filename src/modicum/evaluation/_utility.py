@@ -123,6 +123,11 @@ def model_on(g: Generalization, estimator: Any, n_classes: int, random_state: in
     )
 
 
+def name_estimator(estimator: Any) -> str:
+    """Return the name of an estimator: the given name, or its class."""
+    return estimator if isinstance(estimator, str) else type(estimator).__name__
+
+
 def counts_rows(estimator: Any) -> bool:
     """Whether a learner needs every record: it takes no weights, or one of its parameters counts rows."""
     parameters = {name.split("__")[-1] for name in estimator.get_params()}
@@ -222,6 +227,11 @@ class TrainTest:
     def majority_chances(self) -> Floats:
         """The class shares of the training records, repeated for every test record."""
         return repeat_shares(self.y, len(self.labels), len(self.truth))
+
+
+def count_people(records: int, persons: Codes | None) -> int:
+    """Count the people in some records; without persons each record counts as one person."""
+    return records if persons is None else len(np.unique(persons))
 
 
 def repeat_shares(y: Codes, classes: int, many: int) -> Floats:
@@ -444,7 +454,7 @@ def compare_utility(
         scores=scores,
         records=len(truth),
         trained_on=trained_on,
-        estimator=estimator if isinstance(estimator, str) else type(estimator).__name__,
+        estimator=name_estimator(estimator),
         rarest=_rarest(truth, chances["majority"][0] * trained_on),
         by_group={} if groups is None else _by_group(predictions, groups, persons),
     )
@@ -503,8 +513,7 @@ def _by_group(
         errors = [float(p.wrong[members].mean()) for p in predictions.values()]
         units = None if persons is None else np.unique(persons[members], return_inverse=True)[1]
         interval = mean_interval(predictions["minimized"].wrong[members], units)
-        many = n if units is None else int(units.max()) + 1
-        groups[name] = GroupScore(n, many, errors[0], interval, errors[1], errors[2])
+        groups[name] = GroupScore(n, count_people(n, units), errors[0], interval, errors[1], errors[2])
     return groups
 
 

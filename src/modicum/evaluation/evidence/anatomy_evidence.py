@@ -13,7 +13,7 @@ from modicum.anatomy import Anatomy, AnatomyClassifier
 from modicum.attacks import Matching, MatchingResult
 from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.evaluation._evidence import NO_MODEL, Depth
-from modicum.evaluation._utility import group_names
+from modicum.evaluation._utility import count_people, group_names
 from modicum.evaluation.evidence.release_learning import (
     NoTrialError,
     ReleasedRecords,
@@ -111,7 +111,7 @@ def anatomy_errors(
         errors={kind: _error(each, persons) for kind, each in wrong.items()},
         by_group={name: _group(wrong, rows, persons) for name, rows in groups.items()},
         records=len(truth),
-        people=len(truth) if persons is None else int(persons.max()) + 1,
+        people=count_people(len(truth), persons),
         trained_on=len(raw),
         estimator="LinearSVC" if estimator is None else type(estimator).__name__,
     )
@@ -127,7 +127,7 @@ def _group(wrong: dict[str, Floats], rows: Any, persons: Codes | None) -> GroupE
     units = None if persons is None else unit_codes(persons[rows])
     records = int(rows.sum())
     errors = {kind: _error(each[rows], units) for kind, each in wrong.items()}
-    return GroupErrors(records, records if units is None else int(units.max()) + 1, errors)
+    return GroupErrors(records, count_people(records, units), errors)
 
 
 def _error(wrong: Floats, persons: Codes | None) -> LearnedError:
@@ -182,14 +182,13 @@ class AnatomyWork(ReleasedRecords):
         raw = as_frame(X)
         rows = np.arange(len(raw)) if owner is None else owner.rows_
         _check_records(release, raw, rows)
-        persons = None if owner is None or owner.schema is None else person_codes(owner.schema, raw)
-        return cls(raw, find_label(y, raw, release.label), rows, persons, random_state, owner, release)
+        label = find_label(y, raw, release.label)
+        return cls(raw, label, rows, _number_persons(owner, raw), random_state, owner, release)
 
     @property
     def people(self) -> int:
         """The number of released people."""
-        own = self.released_persons
-        return self.release.rows if own is None else int(own.max()) + 1
+        return count_people(self.release.rows, self.released_persons)
 
     def build_known_records(self, X_test: Any, y_test: Any) -> Any:
         """Add the published class to complete records of other people, as an adversary would know them."""
@@ -221,7 +220,7 @@ class AnatomyWork(ReleasedRecords):
         else:
             learned = self.release, self.released_raw, label_values(self.y)[self.rows]
             tested = as_frame(X_test), y_test
-            persons = None if self.persons is None else self._persons_of(tested[0])
+            persons = _number_persons(self.owner, tested[0])
         found = anatomy_errors(
             *learned, *tested, estimator=estimator, by=by, persons=persons, random_state=self.random_state
         )
@@ -240,9 +239,6 @@ class AnatomyWork(ReleasedRecords):
         if self.owner is None and y_test is None:
             return "Only the release was given; a test release of part of the records needs the Anatomy that made it."
         return None
-
-    def _persons_of(self, frame: nw.DataFrame[Any]) -> Codes | None:
-        return None if self.owner is None or self.owner.schema is None else person_codes(self.owner.schema, frame)
 
     def _build_trial(self) -> tuple[LearnedFrom, TestedOn, Codes | None]:
         """Release 70% of the records, split by person, to learn from, and keep the others for testing."""
@@ -266,6 +262,10 @@ class AnatomyWork(ReleasedRecords):
         labels = nw.new_series(str(self.release.label), y.tolist(), backend=raw.implementation).to_native()
         with making_trial():
             return again.fit(raw.to_native(), labels)
+
+
+def _number_persons(owner: Anatomy | None, frame: nw.DataFrame[Any]) -> Codes | None:
+    return None if owner is None or owner.schema is None else person_codes(owner.schema, frame)
 
 
 def _check_records(release: AnatomyRelease, raw: nw.DataFrame[Any], rows: Codes) -> None:

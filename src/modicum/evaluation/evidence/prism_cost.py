@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from modicum.attacks import Estimate, SensitiveInference, SensitiveInferenceResult
 from modicum.errors import DataError, ParameterError
+from modicum.evaluation._utility import count_people
 from modicum.measures.intervals import ENOUGH_UNITS, Interval, Resampling, mean_interval
 from modicum.prism import Correlation, Correlations, LinearSVM, Parsimony, PrismClassifier
 from modicum.prism.base import label_of, sensitive_names
@@ -215,6 +216,11 @@ class Part:
     frame: Any
     values: Any
     units: Any
+
+    @property
+    def people(self) -> int:
+        """The number of people; without persons each record counts as one."""
+        return count_people(len(self.values), self.units)
 
 
 def split_of(

@@ -106,7 +106,7 @@ def part_of(model: PrismClassifier, X: Any, y: Any) -> Part:
     """Read records, their labels, and their persons if the model's schema has a person column."""
     frame = frame_of(model, X)
     if not len(frame):
-        raise DataError("There are no records to learn from or to report on.")
+        raise DataError("There are no records to learn from or to test on.")
     return Part(frame, label_values(y, len(frame)), units_of(model, frame))
 
 
@@ -293,13 +293,13 @@ def prism_evidence(
     settings = {"adversary": adversary, "confidence": confidence, "seed of the evidence": random_state}
     return PrismEvidence(
         cost=cost,
-        attributes=tuple(reasons(cost.prism, prepared, schema, tried)),
+        attributes=tuple(reasons(schema, tried)),
         remeasured=_remeasure_subsets(cost.prism, prepared.task.discovery),
         exposure=exposure(cost.prism, schema, train.frame, test.frame, confidence, random_state),
         label=label or "y",
         values={name: _count_values(train, name) for name in cost.prism.sensitive_ if name in train.frame.columns},
-        unit=_unit(test),
-        people={"train": _people(train), "test": _people(test)},
+        unit="records" if test.people < len(test.values) else "people",
+        people={"train": train.people, "test": test.people},
         labels=len(labels),
         rarest=int(labels.min()),
         confidence=confidence,
@@ -335,17 +335,8 @@ def _count_values(train: Part, name: str) -> dict[str, int]:
     return {str(word): int(n) for word, n in zip(("(missing)", *words), counts, strict=True) if n}
 
 
-def _unit(part: Part) -> str:
-    several = part.units is not None and len(np.unique(part.units)) < len(part.units)
-    return "records" if several else "people"
-
-
 def _label_people(part: Part) -> Codes:
     """Count the people with each label."""
     codes = np.unique(np.asarray(part.values), return_inverse=True)[1]
     units = np.arange(len(codes)) if part.units is None else part.units
     return np.bincount(np.unique(np.column_stack([codes, units]), axis=0)[:, 0])
-
-
-def _people(part: Part) -> int:
-    return len(part.values) if part.units is None else len(np.unique(part.units))

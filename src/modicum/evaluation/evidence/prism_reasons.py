@@ -70,7 +70,7 @@ class PrismAlternatives:
 
     def __init__(self, model: PrismClassifier, prepared: PreparedTask, test: Part, random_state: int) -> None:
         self.columns = list(test.frame.columns)
-        self._model, self._prepared, self._test = model, prepared, test.frame.to_native()
+        self.model, self.prepared, self._test = model, prepared, test.frame.to_native()
         self._names = list(prepared.task.design.attributes)
         self._truth, self._units, self._random_state = test.values, test.units, random_state
         self._labels = np.unique(test.values, return_inverse=True)[1] if is_balanced(model) else None
@@ -81,16 +81,16 @@ class PrismAlternatives:
 
     def try_without(self, name: str) -> PrismAlternative:
         """Try the choice made without this attribute."""
-        return self._try_predictors([each for each in self._model.predictors_ if each != name])
+        return self._try_predictors([each for each in self.model.predictors_ if each != name])
 
     def with_also(self, name: str) -> PrismAlternative:
         """Try the choice made with this attribute added, even if that reveals."""
-        return self._try_predictors([*self._model.predictors_, name])
+        return self._try_predictors([*self.model.predictors_, name])
 
     def in_place(self, name: str, completes: Iterable[Correlation]) -> PrismAlternative | None:
         """Try the best allowed choice in which this attribute replaces another member of a set it completes."""
         members = {each for one in completes for each in one.attributes} - {name}
-        choices = {each: [one for one in self._model.predictors_ if one != each] + [name] for each in sorted(members)}
+        choices = {each: [one for one in self.model.predictors_ if one != each] + [name] for each in sorted(members)}
         allowed = {each: choice for each, choice in choices.items() if self._limits.allow(self._places(choice))}
         if not allowed:
             return None
@@ -101,21 +101,21 @@ class PrismAlternatives:
         return sorted(self._names.index(each) for each in names)
 
     def _objective(self, names: Sequence[str]) -> float:
-        return self._prepared.trainer.on_support(self._places(names)).objective
+        return self.prepared.trainer.on_support(self._places(names)).objective
 
     def _try_predictors(self, names: Sequence[str], instead_of: str | None = None) -> PrismAlternative:
         places = self._places(names)
-        found = self._prepared.trainer.on_support(places)
-        other = copy(self._model)
+        found = self.prepared.trainer.on_support(places)
+        other = copy(self.model)
         other.predictors_ = [self._names[place] for place in places]
-        other._design = self._prepared.task.design.only(other.predictors_)
-        units = self._prepared.task.design.units
+        other._design = self.prepared.task.design.only(other.predictors_)
+        units = self.prepared.task.design.units
         other._coefficients = found.coefficients[:, [at for place in places for at in units[place]]]
         other._intercepts = found.intercepts
         error, interval = self._measure_change(self._wrong(other) - self._base)
         return PrismAlternative(
             predictors=tuple(other.predictors_),
-            objective=found.objective / self._model.objective_ - 1 if self._model.objective_ else 0.0,
+            objective=found.objective / self.model.objective_ - 1 if self.model.objective_ else 0.0,
             error=error,
             interval=interval,
             instead_of=instead_of,
@@ -184,26 +184,22 @@ class AttributeReason(PlainResult):
     instead: PrismAlternative | None = None
 
 
-def reasons(
-    model: PrismClassifier, prepared: PreparedTask, schema: Schema, tried: PrismAlternatives
-) -> list[AttributeReason]:
+def reasons(schema: Schema, tried: PrismAlternatives) -> list[AttributeReason]:
     """Give the reason for every attribute, in the data's order.
 
     Parameters
     ----------
-    model : fitted
-    prepared : its training data
     schema : the roles of the columns
-    tried : trains other choices on the same records
+    tried : the fitted model, which trains other choices on the same records
     """
-    check_promise(model.correlations_.sets, model.predictors_, prepared.task.discovery.sensitive)
-    discovery = prepared.task.discovery
+    discovery = tried.prepared.task.discovery
+    check_promise(tried.model.correlations_.sets, tried.model.predictors_, discovery.sensitive)
     attribute_of = {each: name for name, columns in discovery.attributes.items() for each in columns}
     attribute_of |= {each: name for name, columns in discovery.sensitive.items() for each in columns}
     columns_of: dict[str, list[str]] = {}
     for each in tried.columns:
         columns_of.setdefault(attribute_of.get(each, each), []).append(each)
-    return [_reason(name, tuple(columns), model, prepared, schema, tried) for name, columns in columns_of.items()]
+    return [_reason(name, tuple(columns), schema, tried) for name, columns in columns_of.items()]
 
 
 def check_promise(
@@ -231,15 +227,8 @@ def check_promise(
         raise ModicumError(f"The sensitive attribute {sorted(asked_sensitive)[0]!r} is asked for.")
 
 
-def _reason(
-    name: str,
-    columns: tuple[str, ...],
-    model: PrismClassifier,
-    prepared: PreparedTask,
-    schema: Schema,
-    tried: PrismAlternatives,
-) -> AttributeReason:
-    discovery, design = prepared.task.discovery, prepared.task.design
+def _reason(name: str, columns: tuple[str, ...], schema: Schema, tried: PrismAlternatives) -> AttributeReason:
+    model, discovery, design = tried.model, tried.prepared.task.discovery, tried.prepared.task.design
     if name in discovery.sensitive:
         return AttributeReason(name, columns, "sensitive", "sensitive", "It is the sensitive attribute itself.")
     if name not in discovery.attributes:

@@ -13,7 +13,7 @@ from modicum.anonymizers.base import Anonymizer
 from modicum.attacks import MembershipResult
 from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.evaluation._evidence import NO_MODEL, Depth
-from modicum.evaluation._utility import Utility
+from modicum.evaluation._utility import Utility, count_people, name_estimator
 from modicum.evaluation.evidence.release_learning import (
     Learned,
     Lesson,
@@ -95,7 +95,7 @@ class ReleaseWork(ReleasedRecords):
     @property
     def people(self) -> int:
         """The number of people in the full records."""
-        return len(self.raw) if self.persons is None else int(self.persons.max()) + 1
+        return count_people(len(self.raw), self.persons)
 
     @property
     def features(self) -> Schema:
@@ -413,7 +413,7 @@ def _provenance(
     settings = {} if work.owner is None else describe_settings(work.owner)
     settings |= {
         "method": work.release.method,
-        "estimator": estimator if isinstance(estimator, str) else type(estimator).__name__,
+        "estimator": name_estimator(estimator),
         "by": describe_grouping(by, work.raw.columns),
         "label_bins": label_bins,
         "population": population,

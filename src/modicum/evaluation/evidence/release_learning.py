@@ -15,7 +15,15 @@ import pandas as pd
 
 from modicum.attacks import MembershipInference, MembershipResult, OverlapWarning
 from modicum.errors import DataError, ModicumError, PrivacyWarning
-from modicum.evaluation._utility import BucketModel, Utility, compare_utility, group_names, model_on, repeat_shares
+from modicum.evaluation._utility import (
+    BucketModel,
+    Utility,
+    compare_utility,
+    count_people,
+    group_names,
+    model_on,
+    repeat_shares,
+)
 from modicum.generalization.core import raw_generalization
 from modicum.table.estimator_input import person_codes
 from modicum.table.schema import Schema
@@ -106,8 +114,7 @@ class Lesson:
     @property
     def tested(self) -> int:
         """The number of people in the test records."""
-        persons = person_codes(self.schema, self.test)
-        return len(self.test) if persons is None else int(persons.max()) + 1
+        return count_people(len(self.test), person_codes(self.schema, self.test))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import modicum
 from modicum.engines.sampling import SAMPLE, sample_if_table
-from modicum.errors import ParameterError
+from modicum.errors import ParameterError, check_choice_is
 from modicum.evaluation.study.grids import jobs
 from modicum.evaluation.study.study_data import StudyData
 from modicum.evaluation.study.study_result import Study
@@ -100,8 +100,7 @@ def study(
     (True, True)
     """
     plan = jobs(minimizers, grids)
-    if fronts_of not in ("all", "each"):
-        raise ParameterError(f"The 'fronts_of' parameter must be 'all' or 'each'. Got {fronts_of!r} instead.")
+    check_choice_is(fronts_of, "fronts_of", "study", ("all", "each"))
     check_confidence(confidence)
     if schema is not None:
         require_schema(schema)

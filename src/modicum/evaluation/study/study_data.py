@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import DataError
-from modicum.evaluation._utility import model_on, repeat_shares
+from modicum.evaluation._utility import count_people, model_on, repeat_shares
 from modicum.generalization.core import DistinctColumns, raw_generalization
 from modicum.learners.portfolio import TREES
 from modicum.measures.scores import Predictions
+from modicum.table.codes import no_value
 from modicum.table.estimator_input import attribute_weights, person_codes, personal_attributes
 from modicum.table.frames import as_frame
 from modicum.table.schema import Schema
@@ -45,10 +46,10 @@ class StudyData:
         self.columns = DistinctColumns.of(self.frame, schema)
         empty = [name for name, size in self.columns.sizes().items() if not size]
         if empty:
-            raise DataError(f"The column {empty[0]!r} holds no value at all in these rows; leave it out.")
+            raise no_value(schema[empty[0]])
 
     def _check_size(self) -> None:
-        people = len(self.frame) if self.persons is None else len(np.unique(self.persons))
+        people = count_people(len(self.frame), self.persons)
         if people < 10 * LEAST:
             unit = "records" if self.persons is None else "people"
             raise DataError(
@@ -152,5 +153,4 @@ class SeedData:
 
     def people_in(self, rows: Codes) -> int:
         """Count the people in these records; without a person column each record counts as a person."""
-        persons = self.persons_of(rows)
-        return len(rows) if persons is None else len(np.unique(persons))
+        return count_people(len(rows), self.persons_of(rows))

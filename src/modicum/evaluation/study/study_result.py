@@ -7,7 +7,7 @@ from typing import TypedDict
 import numpy as np
 import pandas as pd
 
-from modicum.errors import DataError, ParameterError, format_names
+from modicum.errors import DataError, ParameterError, check_choice_is, format_names
 from modicum.evaluation._utility import WEAK
 from modicum.evaluation.study.candidates import Candidate, Choice, Later, SeedLimits, Volume
 from modicum.evaluation.study.study_data import StudyData
@@ -137,8 +137,9 @@ class Study:
         check_target(keep, max_error, knee)
         front = self.pareto()
         if not front:
-            skipped = f" Nothing could be tried: {self.skipped[0]}" if self.skipped and not self.candidates else ""
-            raise DataError(skipped.strip() or "No candidate has been judged yet; run the study to its end.")
+            if self.skipped and not self.candidates:
+                raise DataError(f"Nothing could be tried: {self.skipped[0]}")
+            raise DataError("No candidate has been judged yet; run the study to its end.")
         if knee:
             chosen = front[fronts.knee([c.point("validation") for c in front], self.limits[self.seed].validation)]
             why = "the inflection point of the front" if len(front) > 1 else "the only candidate on the front"
@@ -187,8 +188,7 @@ class Study:
         if train_size not in self.train_sizes:
             sizes = ", ".join(f"{size:g}" for size in self.train_sizes)
             raise ParameterError(f"The study has no training size {train_size!r}; it has {sizes}.")
-        if utility not in ("error", "log_loss"):
-            raise ParameterError(f"The 'utility' parameter must be 'error' or 'log_loss'. Got {utility!r} instead.")
+        check_choice_is(utility, "utility", "hypervolume", ("error", "log_loss"))
         return {name: self._volume(name, train_size, utility) for name in self.minimizers}
 
     def reached(self) -> dict[str, dict[float, float | None]]:

@@ -87,7 +87,8 @@ class StudyStore:
             strange = [path.name for path in folder.iterdir() if path.name not in ("pieces", ".lock")]
             if strange or any((folder / "pieces").iterdir()):
                 raise DataError(
-                    f"The folder {str(folder)!r} contains files of something else; give a new or empty folder."
+                    f"The folder {str(folder)!r} contains files that do not belong to a study; give a new or empty "
+                    "folder."
                 )
             self._write(folder / _HEAD, json.dumps(asdict(head), indent=1))
             return
