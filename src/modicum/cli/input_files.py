@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from modicum.engines.table import EngineTable
     from modicum.generalization import Generalization
+    from modicum.generalization.loading import Collected
     from modicum.table.schema import Schema
 
 
@@ -134,7 +135,7 @@ def drop_unlabelled(table: pd.DataFrame, label: str) -> pd.DataFrame:
     if len(columns) < 2:
         raise DataError(f"The file has only the column {label!r}; there is nothing to minimize.")
     known = table[table[label].notna()]
-    _say_unlabelled(len(table) - len(known), len(known), label)
+    _report_unlabelled(len(table) - len(known), len(known), label)
     return table if len(known) == len(table) else known
 
 
@@ -147,11 +148,11 @@ def drop_unlabelled_at(table: EngineTable, label: str) -> EngineTable:
     absent = missing_mask(table.col(label), table.types[label])
     known = table_at(table.lazy.filter(~absent).to_native())
     rows = known.rows()
-    _say_unlabelled(table.rows() - rows, rows, label)
+    _report_unlabelled(table.rows() - rows, rows, label)
     return known
 
 
-def _say_unlabelled(unlabelled: int, left: int, label: str) -> None:
+def _report_unlabelled(unlabelled: int, left: int, label: str) -> None:
     if unlabelled:
         notes.print(f"{unlabelled:,} rows without a value of {label!r} are left out.", markup=False)
     if not left:
@@ -172,6 +173,21 @@ def load_generalization(artifact: Path) -> Generalization:
             "or in Python `md.load(path).transform(X)`."
         )
     return found
+
+
+def load_collected(artifact: Path, questionnaire: bool) -> Collected:
+    """Load an artifact, as a questionnaire if wanted."""
+    from modicum.generalization import CellPartition, Questionnaire, load
+
+    found = load(artifact)
+    if not questionnaire:
+        return found
+    if not isinstance(found, CellPartition):
+        raise ParameterError(
+            f"A questionnaire needs cells, but {os.fspath(artifact)!r} holds a generalization; leave out "
+            "--questionnaire."
+        )
+    return Questionnaire(found)
 
 
 def read_judged(

@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Container
 from typing import Annotated, Any
 
 import typer
@@ -101,10 +100,9 @@ def _name_options(message: str) -> str:
         return message
     known = inspect.signature(command.callback).parameters
     for words in (r"The '(\w+)' parameter(?: of \w+)?", r"the '(\w+)' parameter"):
-        message = re.sub(words, lambda found: _name_option(found, known), message)
+        message = re.sub(
+            words,
+            lambda found: f"{found[0][:3]} option --{found[1].replace('_', '-')}" if found[1] in known else found[0],
+            message,
+        )
     return message
-
-
-def _name_option(found: re.Match[str], known: Container[str]) -> str:
-    article = found[0][:3]
-    return f"{article} option --{found[1].replace('_', '-')}" if found[1] in known else found[0]

@@ -136,7 +136,7 @@ def anatomize(
 
 def _show_release(
     release: AnatomyRelease | WrittenAnatomy,
-    asked: int,
+    wanted: int,
     output: Path,
     as_json: bool,
     noticed: list[str],
@@ -146,10 +146,16 @@ def _show_release(
 ) -> None:
     """Show what was released, for programs or for people; the notes `shown` are already printed."""
     if as_json:
-        content = {**release.to_dict(), "asked_l": asked, "folder": str(output), "warnings": [*shown, *noticed], **more}
+        content = {
+            **release.to_dict(),
+            "asked_l": wanted,
+            "folder": str(output),
+            "warnings": [*shown, *noticed],
+            **more,
+        }
         out.print_json(json.dumps(content), ensure_ascii=True)
     else:
-        facts([*_lines(release, asked, output), *lines], out)
+        facts([*_lines(release, wanted, output), *lines], out)
         notes.print(printable(f"Written to {output}."))
     _print_notes(noticed)
 
@@ -224,7 +230,7 @@ def _run_matching(anatomy: Any, table: pd.DataFrame, seed: int | None) -> dict[s
         }
 
 
-def _lines(release: AnatomyRelease | WrittenAnatomy, asked: int, output: Path) -> list[tuple[str, str]]:
+def _lines(release: AnatomyRelease | WrittenAnatomy, wanted: int, output: Path) -> list[tuple[str, str]]:
     """Describe the release, one fact per line."""
     left_out = f" ({release.suppressed:,} left out)" if release.suppressed else ""  # as exact as release.json
     lines = [("records", f"{release.rows:,}{left_out}")]
@@ -233,7 +239,7 @@ def _lines(release: AnatomyRelease | WrittenAnatomy, asked: int, output: Path) -
         if each["smallest_group"] == each["largest_group"]:
             sizes = f"{each['smallest_group']:,} people each"
         lines.append((f"groups of {name}", f"{each['groups']:,}, of {sizes} ({release.grouping})"))
-        lines.append((f"l of {name}", f"{each['l']:,} (asked for {asked:,})"))
+        lines.append((f"l of {name}", f"{each['l']:,} (asked for {wanted:,})"))
     for name, columns in release.columns.items():
         lines.append((name, ", ".join(columns)))
     return [*lines, ("class", release.label or "none"), ("folder", str(output))]

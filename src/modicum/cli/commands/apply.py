@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from modicum.cli import options
-from modicum.cli.input_files import load_generalization
 from modicum.cli.options import out
 from modicum.errors import DataError
 
@@ -48,8 +47,9 @@ def apply(
 ) -> None:
     """Write FILE with no more detail than the generalization collects. Rows are streamed, so memory use stays low."""
     from modicum.engines.file_tables import open_table
+    from modicum.generalization import load
 
-    g = _load_artifact(artifact)
+    g = load(artifact)
     used = engine or "duckdb"
     _check_places(artifact, file, output, used, bool(partition_by))
     with open_table(file, used, g.schema, missing or (), only=g.needed, ordered=True) as table:
@@ -62,13 +62,6 @@ def apply(
         parts = options.names(partition_by, [*beside, *chosen], "the result") or []
         _write(table, file, result, [g.schema[name] for name in g.needed], output, parts)
     out.print(f"Written to {output}.", markup=False)
-
-
-def _load_artifact(artifact: Path) -> Generalization | CellPartition:
-    from modicum.generalization import CellPartition, load
-
-    found = load(artifact)
-    return found if isinstance(found, CellPartition) else load_generalization(artifact)
 
 
 def _apply_in_engine(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from modicum.cli import options
-from modicum.cli.input_files import read_labelled
+from modicum.cli.input_files import load_collected, read_labelled
 from modicum.cli.options import notes, out
 from modicum.cli.output import printable
 from modicum.errors import DataError, ParameterError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from modicum.generalization import Generalization
-    from modicum.generalization.loading import Collected
 
 
 _FEWEST = 10  # records to train and to test on
@@ -62,7 +61,7 @@ def bundle(
     from modicum.generalization import Generalization
 
     check_bundle_folder(output)
-    g = load_artifact(artifact, questionnaire)
+    g = load_collected(artifact, questionnaire)
     if file is not None and onnx is not None:
         raise ParameterError("Give a file of records to train on, or --onnx with a trained model, not both.")
     found: ModelFigures | None = None
@@ -88,18 +87,6 @@ def bundle(
             markup=False,
         )
     out.print(f"Written to {printable(str(output))}: {made.kind} {made.identity[:12]}", markup=False)
-
-
-def load_artifact(artifact: Path, questionnaire: bool) -> Collected:
-    """Load an artifact, as a questionnaire if wanted."""
-    from modicum.generalization import CellPartition, Questionnaire, load
-
-    found = load(artifact)
-    if not questionnaire:
-        return found
-    if not isinstance(found, CellPartition):
-        raise ParameterError("A questionnaire needs cells; this file holds a generalization.")
-    return Questionnaire(found)
 
 
 def _numbers_if_all_are(y: pd.Series) -> pd.Series:

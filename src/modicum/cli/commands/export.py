@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from modicum.cli import options
+from modicum.cli.input_files import load_collected
 from modicum.cli.options import out
 from modicum.errors import DataError, ParameterError
 
@@ -56,7 +57,6 @@ def export(
     ] = False,
 ) -> None:
     """Turn an artifact into SQL, a dbt model, a JavaScript module or a JSON schema."""
-    from modicum.cli.commands.bundle import load_artifact
     from modicum.generalization import Generalization
 
     given = {"table": table, "dialect": dialect, "keep-columns": keep_columns, "name": name, "as": form}
@@ -66,7 +66,7 @@ def export(
         _check_folder(output)
     else:
         options.check_places([artifact], output)
-    collected: Any = load_artifact(artifact, questionnaire)
+    collected: Any = load_collected(artifact, questionnaire)
     source, language, keep = "people" if table is None else table, dialect or "duckdb", keep_columns or []
     if to == "dbt":
         if not isinstance(collected, Generalization):

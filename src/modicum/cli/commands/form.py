@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from modicum.cli import options
+from modicum.cli.input_files import load_collected
 from modicum.cli.options import out
-from modicum.errors import ArtifactError, ParameterError
+from modicum.errors import ParameterError
 
 
 def form(
@@ -36,21 +36,14 @@ def form(
 ) -> None:
     """Write one self-contained HTML page that asks for what ARTIFACT needs and shows answers before sending them."""
     from modicum.export.web_form import form_page  # deferred: only this command needs the exports
-    from modicum.generalization import CellPartition, load
-    from modicum.generalization.questionnaire import Questionnaire
     from modicum.table.atomic_writing import replacing
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"The page {str(output)!r} must end in .html.")
     options.check_places([artifact, *([] if strings is None else [strings])], output)
     words = _form_words(language, strings)
-    found = load(artifact)
-    if questionnaire and not isinstance(found, CellPartition):
-        raise ArtifactError(
-            f"The file {os.fspath(artifact)!r} holds no cells, which a questionnaire needs; leave out --questionnaire."
-        )
-    asked = Questionnaire(found) if questionnaire and isinstance(found, CellPartition) else found
-    page = form_page(asked, endpoint=endpoint, strings=words, title=title, exact=exact)
+    collected = load_collected(artifact, questionnaire)
+    page = form_page(collected, endpoint=endpoint, strings=words, title=title, exact=exact)
     with replacing(output) as temporary:
         Path(temporary).write_text(page, encoding="utf-8")
     out.print(f"Written to {output}.", markup=False)

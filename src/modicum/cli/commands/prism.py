@@ -104,10 +104,10 @@ def prism(
     roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     X, y, found = roles.read_task(file)
     columns = list(X.columns)
-    asked = _sensitive(sensitive, label, columns)
+    protected = _sensitive(sensitive, label, columns)
     model = PrismClassifier(
-        asked,
-        critical_values=_critical(critical, asked or []),
+        protected,
+        critical_values=_critical(critical, protected or []),
         max_predictors=max_predictors,
         threshold=threshold,
         encoding=encoding,
