@@ -406,5 +406,6 @@ def _parquet(
     parts = [quote_name(name) for name in columns]
     for name in found.said:
         column = quote_name(as_read[name])
-        parts.append(f"{f'CAST({column} AS BIGINT)' if found.whole(name) else column} AS {quote_name(name)}")
+        value = f"CAST({column} AS BIGINT)" if found.whole(name) else column
+        parts.append(f"{value} AS {quote_name(name)}")
     return relation.project(", ".join(parts))
