@@ -7,6 +7,7 @@ import pandas as pd
 
 import modicum as md
 from modicum.generalization.bins import Dropped, FullDetail, Group, Groups, Interval, Intervals
+from modicum.table.frames import as_frame
 from modicum.table.values import canonical, iso
 
 HOSTILE = [
@@ -76,8 +77,7 @@ def _expected(partition, values, output):
         return [None if none and partition.missing == "refuse" else v for v, none in zip(values, missing, strict=True)]
     lenient = partition.model_copy(update={"missing": "separate", "unseen": "separate"})
     lenient = type(partition)(**{name: getattr(lenient, name) for name in type(partition).model_fields})
-    frame = md.Generalization(md.Schema(attributes=(partition.attribute,)), [lenient])
-    codes = lenient.encode(frame._frame(pd.DataFrame({partition.name: values}))[partition.name])
+    codes = lenient.encode(as_frame(pd.DataFrame({partition.name: values}))[partition.name])
     own = {code: code for code in range(partition.n_buckets)}
     own |= {lenient.missing_code: partition.missing_code}
     if isinstance(partition, Groups):

@@ -203,7 +203,7 @@ def test_an_endpoint_that_is_no_safe_address_is_refused(pat, endpoint):
 
 def test_what_is_no_artifact_or_no_parameter_is_refused(pat, cells):
     for wrong in ({}, None, cells.tree):
-        with pytest.raises(md.errors.ParameterError, match="A form is made of"):
+        with pytest.raises(md.errors.ParameterError, match=r"a Generalization, CellPartition or Questionnaire\. Got"):
             form_page(wrong)
     with pytest.raises(md.errors.ParameterError, match="'exact'"):
         form_page(pat, exact="yes")

@@ -84,10 +84,8 @@ def _origin(table: str | Sequence[str]) -> str:
 def _model(g: Generalization, origin: str, dialect: Dialect, keep: Sequence[str]) -> str:
     """Write the SELECT with dbt's own expression as the table."""
     place = "modicum_table"
-    text = render_sql(select(g, _place(place), dialect, keep=keep), dialect)
-    while text.count(place) > 1:
+    while (text := render_sql(select(g, _place(place), dialect, keep=keep), dialect)).count(place) > 1:
         place += "_"
-        text = render_sql(select(g, _place(place), dialect, keep=keep), dialect)
     before, _, after = text.partition(_place(place).sql(dialect=dialect.name))
     return f"{jinja(before)}{origin}{jinja(after)}\n"
 

@@ -23,7 +23,7 @@ from modicum.errors import ParameterError
 from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Intervals
 from modicum.generalization.cells import CellPartition
 from modicum.generalization.core import Generalization
-from modicum.generalization.loading import Collected, kind_of
+from modicum.generalization.loading import Collected, check_collected, kind_of
 from modicum.generalization.questionnaire import Questionnaire
 from modicum.provenance import identity
 from modicum.table.atomic_writing import replacing_together
@@ -34,12 +34,11 @@ from modicum.table.schema import Attribute
 
 def content(artifact: Collected, representatives: bool) -> dict[str, object]:
     """Collect the data of an artifact's module; `identity` refuses artifacts that must not be shared."""
+    check_collected(artifact)
     if isinstance(artifact, Generalization):
         attributes = [describe_attribute(p.attribute, p) for p in artifact.partitions]
         return {"kind": "generalization", "artifact": identity(artifact), "attributes": attributes}
-    if isinstance(artifact, CellPartition | Questionnaire):
-        return _cells(artifact, representatives)
-    raise ParameterError("The 'artifact' parameter must be a Generalization, CellPartition or Questionnaire.")
+    return _cells(artifact, representatives)
 
 
 def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> dict[str, object]:

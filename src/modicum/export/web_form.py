@@ -19,8 +19,7 @@ from modicum.errors import ParameterError
 from modicum.export.javascript import literal, to_javascript
 from modicum.generalization.bins import AnyPartition, Groups, Intervals, group_label
 from modicum.generalization.cells import CellPartition
-from modicum.generalization.core import Generalization
-from modicum.generalization.loading import Collected
+from modicum.generalization.loading import Collected, check_collected
 from modicum.generalization.questionnaire import Questionnaire
 
 # The endpoint of a form: an address that fits into a content-security policy.
@@ -165,8 +164,6 @@ def _places(text: str) -> set[str]:
 
 # The words for buckets in a form: labels from the artifact; otherwise the page uses edges and members.
 
-RANGE = True  # an ordered group named by its first and last member
-
 
 def wording(artifact: Collected) -> list[list[Any] | None]:
     """Return for each attribute and bucket its own name, True for an ordered range, or None if the page names it.
@@ -199,7 +196,7 @@ def _group_name(values: tuple[str, ...], partition: Groups) -> str | bool | None
     if named != plain:
         return named
     unordered = group_label(values, attribute.model_copy(update={"hierarchy": None, "kind": "category"}))
-    return RANGE if plain != unordered else None
+    return True if plain != unordered else None
 
 
 def list_told_labels(cells: CellPartition, name: str) -> list[list[Any]] | None:
@@ -248,11 +245,7 @@ def form_page(
     >>> "<title>About you</title>" in page, "http" in page.split("</head>")[1]
     (True, False)
     """
-    if not isinstance(artifact, Generalization | CellPartition | Questionnaire):
-        raise ParameterError(
-            f"A form is made of a Generalization, a CellPartition or a Questionnaire. Got {type(artifact).__name__} "
-            "instead."
-        )
+    check_collected(artifact)
     if not isinstance(exact, bool):
         raise ParameterError(f"The 'exact' parameter must be True or False. Got {exact!r} instead.")
     if title is not None and not isinstance(title, str):

@@ -262,8 +262,6 @@ def same_bucket(kept: AnyPartition, code: int, detail: AnyPartition) -> int:
 
 # The cells
 
-Told = tuple[AnyPartition, list[tuple[int, ...]]]
-
 
 class CellPartition(TableExports):
     """A partition into boxes over several attributes: a record reveals only the box that it falls into.
@@ -383,7 +381,7 @@ class CellPartition(TableExports):
         sizes = self._detail.sizes
         return {n: find_code_sets(self._tree.boxes, j, max(1, sizes[j])) for j, n in enumerate(self.names)}
 
-    def told(self, name: str) -> Told:
+    def told(self, name: str) -> tuple[AnyPartition, list[tuple[int, ...]]]:
         """Return an attribute's buckets, and for each of its codes here the buckets that remain possible."""
         if name in self._kept:
             partition = self._kept[name]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol, runtime_checkable
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -185,7 +184,7 @@ class Generalization(GeneralizationExports):
 
     def codes(self, X: Any) -> Codes:
         """Return the bucket of each record in each attribute (0 if dropped): what an adversary sees of X."""
-        frame = self._frame(X)
+        frame = as_frame(X, self.names)
         result = np.zeros((len(frame), len(self._partitions)), dtype=np.int64)
         for j, partition in enumerate(self._partitions):
             if not isinstance(partition, Dropped):
@@ -272,11 +271,8 @@ class Generalization(GeneralizationExports):
             if not chosen:
                 raise ArtifactError("This generalization collects nothing, and engines have no tables without columns.")
             return in_engine(X, chosen, output)
-        frame = self._frame(X)
+        frame = as_frame(X, self.names)
         return same_kind({p.name: transform_column(p, frame, output) for p in chosen}, like=X)
-
-    def _frame(self, X: Any) -> nw.DataFrame[Any]:
-        return as_frame(X, self.names)
 
     def encoder(self) -> Any:
         """Return an unfitted scikit-learn transformer for `transform`'s labels, with the buckets as fixed categories.

@@ -376,8 +376,8 @@ class Source:
         if isinstance(partition, FullDetail):
             if output == "codes":
                 raise DataError(
-                    f"The attribute {partition.name!r} is kept in full detail, so it has no bucket codes; use labels or "
-                    "values."
+                    f"The attribute {partition.name!r} is kept in full detail, so it has no bucket codes; use labels "
+                    "or values."
                 )
             return nw.col(self.names[partition.name])
         results = results_of(partition, dtype, output, words=self.frame.implementation in _WORDS)
