@@ -3,7 +3,7 @@
 import math
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -134,18 +134,32 @@ def bars_chart(rows: Sequence[BarRow], title: str, marks: Sequence[float] = (), 
     return svg(parts, top + 12 + len(shown) * ROW, title)
 
 
-def draw_paired_bars(rows: Sequence[tuple[str, float, float]], title: str) -> Markup:
-    """Draw two shares a row: the raw one in grey, the release's in front of it."""
-    shown, top = list(rows)[:MOST_ROWS], 26
+class PairedBars(NamedTuple):
+    """A row of two bars: one behind in grey, one in front with its interval, and a mark, such as what is certified."""
+
+    name: str
+    behind: float
+    front: float
+    colour: str = AMBER
+    ends: Sequence[float] | None = None
+    mark: float | None = None
+
+
+def draw_paired_bars(rows: Sequence[PairedBars], title: str) -> Markup:
+    """Draw two shares a row, from 0% to 100%."""
+    shown, top = rows[:MOST_ROWS], 26
     parts = [axis(top, len(shown))]
-    for i, (name, own, raw) in enumerate(shown):
+    for i, row in enumerate(shown):
         y = top + i * ROW
         parts += [
-            row_name(name, y),
-            bar(NAMES, y + 4, across(raw) - NAMES, GREY),
-            bar(NAMES, y + 8, across(own) - NAMES, AMBER, height=10),
-            text(WIDTH - RIGHT + 6, y + 17, percent(own)),
+            row_name(row.name, y),
+            bar(NAMES, y + 4, across(row.behind) - NAMES, GREY),
+            bar(NAMES, y + 8, across(row.front) - NAMES, row.colour, height=10),
+            whisker(row.ends, y + 13),
+            text(WIDTH - RIGHT + 6, y + 17, percent(row.front)),
         ]
+        if row.mark is not None:
+            parts.append(line(across(row.mark), y + 2, across(row.mark), y + 24, DARK, 2))
     return svg(parts, top + 12 + len(shown) * ROW, title)
 
 
@@ -176,25 +190,13 @@ def buckets_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
 
 def risk_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
     """Draw for each personal attribute the naive guess's, the adversary's and the certified error."""
-    found = [
-        (a, a.adversary_error, a.naive_error, a.certified_error)
+    rows = [
+        PairedBars(a.name, a.naive_error, a.adversary_error, RED, a.adversary_interval, a.certified_error)
         for a in attributes
-        if a.adversary_error is not None and a.naive_error is not None and a.certified_error is not None
+        if a.adversary_error is not None and a.naive_error is not None
     ]
-    shown = sorted(found, key=lambda each: each[1] - each[2])[:MOST_ROWS]
-    top = 26
-    rows = [axis(top, len(shown))]
-    for i, (attribute, error, naive, certified) in enumerate(shown):
-        y = top + i * ROW
-        rows += [
-            row_name(attribute.name, y),
-            bar(NAMES, y + 4, across(naive) - NAMES, GREY),
-            bar(NAMES, y + 8, across(error) - NAMES, RED, height=10),
-            whisker(attribute.adversary_interval, y + 13),
-            line(across(certified), y + 2, across(certified), y + 24, DARK, 2),
-            text(WIDTH - RIGHT + 6, y + 17, percent(error)),
-        ]
-    return svg(rows, top + 12 + len(shown) * ROW, "Error of the adversary for each personal attribute")
+    rows.sort(key=lambda row: row.front - row.behind)
+    return draw_paired_bars(rows, "Error of the adversary for each personal attribute")
 
 
 def error_chart(score: "ScoreContent") -> Markup:

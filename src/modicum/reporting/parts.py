@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
-from pydantic.fields import FieldInfo
 
 from modicum import __version__
 from modicum.errors import ParameterError, check_words
@@ -100,7 +99,9 @@ class ContentPart(BaseModel):
         named = [
             name
             for name, field in cls.model_fields.items()
-            if name not in own and hasattr(found, name) and (is_rounded or not _lacks_rule(field))
+            if name not in own
+            and hasattr(found, name)
+            and (is_rounded or not _lacks_rule(field.annotation, field.metadata))
         ]
         return {name: getattr(found, name) for name in named} | dict(own)
 
@@ -112,18 +113,14 @@ class ContentPart(BaseModel):
         return plain(data if isinstance(data, dict) else cls._read(data, {}))
 
 
-def _lacks_rule(field: FieldInfo) -> bool:
-    """Whether a field's type, or a type inside it, is marked and has no rule."""
-    return _is_marked(field.annotation, field.metadata)
-
-
-def _is_marked(annotation: object, metadata: Sequence[object] = ()) -> bool:
+def _lacks_rule(annotation: object, metadata: Sequence[object] = ()) -> bool:
+    """Whether a type, or a type inside it, is marked and has no rule."""
     if any(isinstance(each, BeforeValidator) for each in metadata):
         return False
     inner = get_args(annotation)
     if get_origin(annotation) is Annotated:
-        return _is_marked(inner[0], inner[1:])
-    return _BY_HAND in metadata or any(_is_marked(each) for each in inner)
+        return _lacks_rule(inner[0], inner[1:])
+    return _BY_HAND in metadata or any(_lacks_rule(each) for each in inner)
 
 
 # The first fields of every report.
@@ -275,7 +272,7 @@ def provenance_section(made: Provenance) -> Section:
     ]
     for title, named in tables:
         if named:
-            columns = [Column(title, is_number=False), Column("", is_number=False)]
+            columns = name_columns(title, "", names=2)
             blocks.append(Table(columns, [[name.replace("_", " "), _format(value)] for name, value in named.items()]))
     return Section("How to reproduce this report", blocks)
 
@@ -313,9 +310,9 @@ def figure(value: float | str | None, ends: Sequence[float | None] | None) -> Ta
     return TableCell(percent(value), [between] if between else [])
 
 
-def name_columns(*titles: str) -> list[Column]:
-    """Make columns, the first for names and the others for numbers."""
-    return [Column(titles[0], is_number=False), *(Column(title) for title in titles[1:])]
+def name_columns(*titles: str, names: int = 1) -> list[Column]:
+    """Make columns, the first `names` of them for names and the others for numbers."""
+    return [Column(title, is_number=i >= names) for i, title in enumerate(titles)]
 
 
 # The certificate.

@@ -7,7 +7,6 @@ from modicum.reporting.document import (
     Block,
     Card,
     Cards,
-    Column,
     Document,
     Picture,
     Section,
@@ -83,7 +82,6 @@ def _list_cards(content: AnatomyContent) -> Cards:
 
 
 def _describe_attributes(content: AnatomyContent) -> list[Block]:
-    heads = [Column(title, is_number=False) for title in ("attribute", "role", "table")] + [Column("values")]
     rows: list[list[TableCell | str]] = [
         [each.name, TableCell(each.role, tag=_TAGS[each.role]), each.table, number(each.values)]
         for each in content.attributes
@@ -94,7 +92,7 @@ def _describe_attributes(content: AnatomyContent) -> list[Block]:
             "sensitive table holds the group number and a value, in an order that reveals nothing. Every value is "
             f"exact; only who in a group has which value is hidden. {_describe_grouping(content.grouping)}"
         ),
-        Table(heads, rows),
+        Table(name_columns("attribute", "role", "table", "values", names=3), rows),
     ]
 
 

@@ -31,22 +31,22 @@ from modicum.reporting.charts import (
     RED,
     ROW,
     SOFT,
-    WIDTH,
+    PairedBars,
     across,
     axis,
     bar,
     circle,
+    draw_paired_bars,
     line,
     row_name,
     span,
     svg,
     text,
-    whisker,
 )
 from modicum.reporting.disclosure import at_least
 from modicum.reporting.document import Block, Bullets, Column, Document, Picture, Section, Sign, Table, TableCell, Text
 from modicum.reporting.formats import NONE, count_of, format_levels, interval, number, percent
-from modicum.reporting.parts import provenance_section, sign_off
+from modicum.reporting.parts import name_columns, provenance_section, sign_off
 
 # Charts.
 
@@ -55,20 +55,11 @@ ADVERSARY_COLOURS = {"A1": BLUE, "A3": GREEN, "A5": AMBER, "A4": RED, "A6": DARK
 
 def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
     """Draw each adversary's mean error with its interval, the naive guess's and the certified error."""
-    top = 26
-    rows = [axis(top, len(adversaries))]
-    for i, each in enumerate(adversaries):
-        y = top + i * ROW
-        rows += [
-            row_name(each.short, y),
-            bar(NAMES, y + 4, across(each.naive) - NAMES, GREY),
-            bar(NAMES, y + 8, across(each.error) - NAMES, ADVERSARY_COLOURS[each.id], height=10),
-            whisker(each.interval, y + 13),
-            text(WIDTH - 54, y + 17, percent(each.error)),
-        ]
-        if each.certified_error is not None:
-            rows.append(line(across(each.certified_error), y + 2, across(each.certified_error), y + 24, DARK, 2))
-    return svg(rows, top + 12 + len(adversaries) * ROW, "Mean error of each adversary")
+    rows = [
+        PairedBars(each.short, each.naive, each.error, ADVERSARY_COLOURS[each.id], each.interval, each.certified_error)
+        for each in adversaries
+    ]
+    return draw_paired_bars(rows, "Mean error of each adversary")
 
 
 def guesses_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
@@ -151,12 +142,9 @@ def linkability(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
         why = next((each.why for each in content.skipped if each.id == "A7"), "it was not run")
         return Section(title, [Text(LINKING), Text(f"It does not apply here: {why}.")], level)
     right = [1 - found.interval[1], 1 - found.interval[0]]
-    columns = [
-        Column("joined correctly", is_number=False),
-        Column("with the collected records"),
-        Column("95% interval"),
-    ]
-    columns += [Column("at random"), Column("with the raw records")]
+    columns = name_columns(
+        "joined correctly", "with the collected records", "95% interval", "at random", "with the raw records"
+    )
     error, naive, raw = (percent(1 - share, 2) for share in (found.error, found.naive, found.raw))
     row = ["share of people", error, interval(right, 2), naive, raw]
     halves = (
@@ -169,8 +157,13 @@ def linkability(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
 def singling_out(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
     """Describe the third threat."""
     found = content.singling_out
-    columns = [Column("not alone with their answers", False), Column("with the collected records")]
-    columns += [Column("95% interval"), Column("if nothing is collected"), Column("with the raw records")]
+    columns = name_columns(
+        "not alone with their answers",
+        "with the collected records",
+        "95% interval",
+        "if nothing is collected",
+        "with the raw records",
+    )
     shares = [percent(found.error, 2), interval(found.interval, 2), percent(found.naive, 2)]
     row = [f"share of {count_of(found.people, 'person', 'people')}", *shares, percent(found.raw, 2)]
     blocks: list[Block] = [
@@ -179,7 +172,7 @@ def singling_out(content: AttackContent, level: Literal[2, 3] = 2) -> Section:
         Text(_describe_rarest(found)),
         Picture(group_sizes_chart(found.sizes)),
         Table(
-            [Column("people who share a combination", is_number=False), Column("combinations")],
+            name_columns("people who share a combination", "combinations"),
             [[name, number(many)] for name, many in found.sizes.items()],
         ),
     ]
@@ -233,13 +226,8 @@ def _adversaries(content: AttackContent) -> list[Block]:
         Sign("adversary (each has its colour), with 95% interval as a dark line", BLUE),
         Sign(f"certified: no adversary with this knowledge is below it, with {confidence} confidence", DARK, "mark"),
     ]
-    columns = [Column("adversary", is_number=False), Column("wrong about"), Column("95% interval")]
-    columns += [
-        Column("naive guess"),
-        Column("raw data"),
-        Column("certified at least"),
-        Column("gains most about", False),
-    ]
+    columns = name_columns("adversary", "wrong about", "95% interval", "naive guess", "raw data", "certified at least")
+    columns.append(Column("gains most about", is_number=False))
     return [
         Text(MEANING),
         Text(_describe_records(content)),
@@ -304,7 +292,7 @@ def _describe_certificate(content: AttackContent) -> str:
 def _attributes(content: AttackContent) -> list[Block]:
     found = content.adversaries
     signs = [Sign("naive guess", GREY), *(Sign(a.id, ADVERSARY_COLOURS[a.id], "dot") for a in found)]
-    columns = [Column("personal attribute", is_number=False), Column("values"), Column("weight"), Column("naive guess")]
+    columns = name_columns("personal attribute", "values", "weight", "naive guess", *(a.id for a in found))
     return [
         Text(
             "How often each adversary is wrong about each attribute, with its 95% interval and, if there is one, the "
@@ -312,7 +300,7 @@ def _attributes(content: AttackContent) -> list[Block]:
             "soft",
         ),
         Picture(guesses_chart(content.attributes), signs),
-        Table([*columns, *(Column(a.id) for a in found)], [_attribute(each) for each in content.attributes]),
+        Table(columns, [_attribute(each) for each in content.attributes]),
     ]
 
 
@@ -336,10 +324,12 @@ def _confident(content: AttackContent) -> list[Block]:
     )
     if not levels:
         return [intro]
-    columns = [Column("most confident", is_number=False), Column("guesses about each attribute"), Column("wrong about")]
-    columns += [Column("95% interval"), Column("naive guess"), Column("raw data"), Column("gains most about", False)]
+    columns = name_columns(
+        "most confident", "guesses about each attribute", "wrong about", "95% interval", "naive guess", "raw data"
+    )
+    columns.append(Column("gains most about", is_number=False))
     signs = [Sign("adversary, with 95% interval", BLUE, "dot"), Sign("naive guess about the same people", GREY)]
-    heads = [Column("personal attribute", is_number=False), *(Column(_level(each)) for each in levels)]
+    heads = name_columns("personal attribute", *(_level(each) for each in levels))
     return [
         intro,
         Picture(confident_chart(levels), signs),

@@ -24,7 +24,6 @@ from modicum.reporting.document import (
     Bullets,
     Card,
     Cards,
-    Column,
     Document,
     Picture,
     Section,
@@ -58,7 +57,7 @@ from modicum.reporting.generalization.data import (
     StepContent,
     UtilityContent,
 )
-from modicum.reporting.parts import day_in_words, figure, provenance_section, sign_off
+from modicum.reporting.parts import day_in_words, figure, name_columns, provenance_section, sign_off
 
 # Why each attribute is needed, and which alternatives were considered.
 
@@ -93,8 +92,7 @@ def build_need_sections(necessity: NecessityContent) -> list[Section]:
 
 
 def _table(needs: Mapping[str, NeedContent]) -> Table:
-    columns = [Column(title, is_number=False) for title in ("attribute", "change")]
-    columns += [Column("wrong predictions"), Column("skill kept"), Column("adversary’s error")]
+    columns = name_columns("attribute", "change", "wrong predictions", "skill kept", "adversary’s error", names=2)
     rows: list[list[TableCell | str]] = []
     for name, need in needs.items():
         steps = [step for step in (need.without, need.coarser, need.in_full) if step is not None]
@@ -130,8 +128,9 @@ def alternatives_section(content: AlternativesContent, headline: tuple[float, fl
         f"{percent(headline[1])}: those figures use all records and the strongest of several adversaries. To choose "
         "another way after looking at these results, other test records are needed."
     )
-    columns = [Column("what is collected", is_number=False), Column("attributes"), Column("buckets")]
-    columns += [Column("model’s error"), Column("skill kept"), Column("adversary’s error")]
+    columns = name_columns(
+        "what is collected", "attributes", "buckets", "model’s error", "skill kept", "adversary’s error"
+    )
     rows: list[list[TableCell | str]] = [
         ["everything, in full detail", "", "", *_ends(content.raw_data)],
         *(_point(point) for point in content.points),
@@ -177,8 +176,7 @@ _NO_LOSS = (
 def prediction_sections(utility: UtilityContent) -> list[Section]:
     """Show what the prediction loses, and for whom."""
     title = f"score on {number(utility.records)} test records ({utility.estimator})"
-    columns = [Column(title, is_number=False), *map(Column, ("minimized", "95% interval", "raw data"))]
-    columns += [Column("95% interval"), Column("majority guess")]
+    columns = name_columns(title, "minimized", "95% interval", "raw data", "95% interval", "majority guess")
     rows: list[list[TableCell | str]] = [
         [
             TableCell(
@@ -212,8 +210,7 @@ def prediction_sections(utility: UtilityContent) -> list[Section]:
 
 
 def _groups(utility: UtilityContent) -> Section:
-    columns = [Column("group", is_number=False), Column("test records"), Column("error"), Column("95% interval")]
-    columns += [Column("raw data"), Column("majority guess")]
+    columns = name_columns("group", "test records", "error", "95% interval", "raw data", "majority guess")
     rows: list[list[TableCell | str]] = [
         [
             TableCell(name, ["highest error"] if name == utility.worst_group else []),
@@ -248,7 +245,7 @@ def _describe_worst_group(utility: UtilityContent) -> str:
 
 def risk_section(content: GeneralizationContent) -> Section:
     """Show what the adversary A1 still guesses, if no other adversary was run."""
-    attack, certificate = content.attack, content.certificate
+    attack, confidence = content.attack, confidence_text(content.certificate.confidence)
     worst = attack.by_attribute[attack.worst]
     gain = f" The largest gain over the naive guess is for “{attack.worst}”."
     return Section(
@@ -265,15 +262,11 @@ def risk_section(content: GeneralizationContent) -> Section:
                 [
                     Sign("naive guess", GREY),
                     Sign("adversary, with 95% interval", RED),
-                    Sign(f"certified: no adversary below this, {_format_confidence(certificate)}", DARK, "mark"),
+                    Sign(f"certified: no adversary below this, with {confidence} confidence", DARK, "mark"),
                 ],
             ),
         ],
     )
-
-
-def _format_confidence(certificate: CertificateContent) -> str:
-    return f"with {confidence_text(certificate.confidence)} confidence"
 
 
 def build_certificate_section(certificate: CertificateContent) -> Section:
@@ -285,8 +278,13 @@ def build_certificate_section(certificate: CertificateContent) -> Section:
         blocks.append(Text(certificate.exposed))
     if certificate.note:
         blocks.append(Text(certificate.note, "soft"))
-    columns = [Column("personal attribute", is_number=False), Column("weight in the mean")]
-    columns += [Column("right at most (certified)"), Column("right with hindsight"), Column("naive guess right")]
+    columns = name_columns(
+        "personal attribute",
+        "weight in the mean",
+        "right at most (certified)",
+        "right with hindsight",
+        "naive guess right",
+    )
     rows = [
         [
             name,
@@ -335,7 +333,7 @@ OF_ATTACKS = ("inflection point", "merge path", "percentage point")  # used only
 def words(is_full: bool) -> Section:
     """Define the words, without those that only the full report uses."""
     rows = [[word, meaning] for word, meaning in WORDS.items() if is_full or word not in OF_ATTACKS]
-    return Section("Words used here", [Table([Column("word", False), Column("what it means", False)], rows)])
+    return Section("Words used here", [Table(name_columns("word", "what it means", names=2), rows)])
 
 
 DECISION_TAGS: dict[Decision, Tag] = {"not collected": "good", "coarsened": "middle", "kept": "bad"}
@@ -348,10 +346,11 @@ FOOTER = (
 
 def document(content: GeneralizationContent) -> Document:
     """Build the document from a report's data; nothing is computed here."""
+    headline = content.utility.error, content.attack.error
     sections = [
         _attributes(content),
         *(build_need_sections(content.necessity) if content.necessity else []),
-        *([alternatives_section(content.alternatives, _errors(content))] if content.alternatives else []),
+        *([alternatives_section(content.alternatives, headline)] if content.alternatives else []),
         *prediction_sections(content.utility),
         *([] if content.attacks else [risk_section(content)]),
         *(attack_page.threats(content.attacks) if content.attacks else []),
@@ -364,10 +363,6 @@ def document(content: GeneralizationContent) -> Document:
     ]
     title = f"What is collected to predict “{content.label}”"
     return Document(title, _lead(content), sections, FOOTER, has_contents=content.attacks is not None)
-
-
-def _errors(content: GeneralizationContent) -> tuple[float, float]:
-    return content.utility.error, content.attack.error
 
 
 def _lead(content: GeneralizationContent) -> list[Block]:
@@ -422,15 +417,16 @@ def _skill_note(utility: UtilityContent) -> str:
 
 def _attributes(content: GeneralizationContent) -> Section:
     unit, certificate = content.unit, content.certificate
-    columns = [
-        Column("attribute", is_number=False),
-        Column("decision", is_number=False),
-        Column(f"what is collected (share of {unit})", is_number=False),
-        Column("adversary’s error"),
-        Column("naive guess"),
-        Column("adversary gains"),
-        Column("certified at least"),
-    ]
+    columns = name_columns(
+        "attribute",
+        "decision",
+        f"what is collected (share of {unit})",
+        "adversary’s error",
+        "naive guess",
+        "adversary gains",
+        "certified at least",
+        names=3,
+    )
     return Section(
         "Attribute by attribute",
         [
@@ -486,7 +482,7 @@ def _annex(content: GeneralizationContent) -> list[Section]:
     collected = [a for a in content.attributes if a.buckets]
     if not collected:
         return []
-    columns = [Column(title, is_number=False) for title in ("attribute", "bucket", "holds")] + [Column("share")]
+    columns = name_columns("attribute", "bucket", "holds", "share", names=3)
     rows = [
         [
             a.name,
@@ -502,8 +498,9 @@ def _annex(content: GeneralizationContent) -> list[Section]:
         for a in content.attributes
         if a.personal
     ]
-    strongest = [Column("personal attribute", is_number=False), Column("strongest adversary (A1)", is_number=False)]
-    strongest += [Column("its error"), Column("error on raw data")]
+    strongest = name_columns(
+        "personal attribute", "strongest adversary (A1)", "its error", "error on raw data", names=2
+    )
     note = Text(
         "Categories are named here because the artifact names them; perhaps only one person has some of them. How many "
         "people there are is shown for whole buckets only.",

@@ -6,7 +6,7 @@ from modicum.evaluation.evidence.prism_cost import PARSIMONY, PRISM, SVM
 from modicum.evaluation.evidence.prism_reasons import Status
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.disclosure import at_most
-from modicum.reporting.document import Block, Card, Cards, Column, Document, Section, Table, TableCell, Tag, Text
+from modicum.reporting.document import Block, Card, Cards, Document, Section, Table, TableCell, Tag, Text
 from modicum.reporting.formats import (
     NONE,
     count_of,
@@ -33,7 +33,7 @@ from modicum.reporting.prism.data import (
     Strength,
 )
 from modicum.reporting.prism.prism_charts import strengths_picture
-from modicum.reporting.prism.prism_sentences import join_names, proof_words
+from modicum.reporting.prism.prism_sentences import explain_proof, join_names
 
 # Why PriSM asks for each attribute or not, and what another choice would change.
 
@@ -52,8 +52,8 @@ def attribute_section(content: PrismContent) -> Section:
         "better."
     )
     why = Table(
-        [Column(title, is_number=False) for title in ("attribute", "decision", "why")],
-        [_why(each) for each in content.attributes],
+        name_columns("attribute", "decision", "why", names=3),
+        [_build_reason_row(each) for each in content.attributes],
     )
     numbers = Table(
         name_columns(
@@ -68,7 +68,7 @@ def attribute_section(content: PrismContent) -> Section:
     return Section("Attribute by attribute", [why, Text(note, "soft"), numbers])
 
 
-def _why(each: PrismAttribute) -> list[TableCell | str]:
+def _build_reason_row(each: PrismAttribute) -> list[TableCell | str]:
     columns = [] if each.columns == [each.name] else [f"columns: {', '.join(each.columns)}"]
     return [TableCell(each.name, columns), TableCell(each.status, tag=_TAGS[each.status]), each.why]
 
@@ -78,12 +78,12 @@ def _build_attribute_row(each: PrismAttribute, alone: Strength) -> list[TableCel
         each.name,
         TableCell(number(each.sets), [f"{each.completes} complete with it"]),
         TableCell(number(alone.strength), [f"chance {number(alone.by_chance)}", f"p {p_value(alone.p_value)}"]),
-        _other(each.other),
-        _other(each.instead),
+        _build_change_cell(each.other),
+        _build_change_cell(each.instead),
     ]
 
 
-def _other(found: OtherChoice | None) -> TableCell | str:
+def _build_change_cell(found: OtherChoice | None) -> TableCell | str:
     if found is None:
         return NONE
     below = [points_interval(found.interval), f"objective {points(found.objective, 2)}%"]
@@ -283,8 +283,8 @@ def _cards(content: PrismContent) -> list[Card]:
 def _what_reveals(content: PrismContent) -> Section:
     title = "What reveals the sensitive attribute"
     blocks: list[Block] = [
-        *(Text(_sensitive_words(each)) for each in content.sensitive),
-        Text(_rule_words(content.rule), "soft"),
+        *(Text(_describe_sensitive(each)) for each in content.sensitive),
+        Text(_describe_rule(content.rule), "soft"),
     ]
     if not content.sets:
         return Section(title, [*blocks, Text("No set of attributes reveals it.")])
@@ -295,7 +295,7 @@ def _what_reveals(content: PrismContent) -> Section:
     return Section(title, blocks)
 
 
-def _rule_words(rule: PrismRule) -> str:
+def _describe_rule(rule: PrismRule) -> str:
     tested = " + ".join(f"{many:,}" for many in rule.tested)
     corrected = "" if rule.correction is None else f", corrected for the number of tests ({rule.correction})"
     return (
@@ -309,7 +309,7 @@ def _rule_words(rule: PrismRule) -> str:
     )
 
 
-def _sensitive_words(each: PrismSensitive) -> str:
+def _describe_sensitive(each: PrismSensitive) -> str:
     values = "" if each.values is None else f" It has {count_of(each.values, 'value')}."
     critical = "All of them are protected" if each.critical is None else f"Protected: {join_names(each.critical)}"
     return f"Sensitive: {quote_name(each.name)}.{values} {critical}."
@@ -318,7 +318,7 @@ def _sensitive_words(each: PrismSensitive) -> str:
 def _sets_table(sets: Sequence[RevealingSet]) -> Table:
     rows: list[list[TableCell | str]] = [
         [
-            TableCell(" + ".join(each.attributes), _set_words(each)),
+            TableCell(" + ".join(each.attributes), _describe_set(each)),
             number(each.strength),
             number(each.by_chance),
             p_value(each.p_value),
@@ -328,7 +328,7 @@ def _sets_table(sets: Sequence[RevealingSet]) -> Table:
     return Table(name_columns("set", "strength", "by chance", "p-value"), rows)
 
 
-def _set_words(each: RevealingSet) -> list[str]:
+def _describe_set(each: RevealingSet) -> list[str]:
     """Say what a set reveals and what of it is not asked for; below the set, so that all columns fit a phone."""
     owner = ["named by the data's owner"] if each.is_known else []
     return [f"reveals {each.about}", f"not asked for: {', '.join(each.kept_out)}", *owner]
@@ -340,7 +340,7 @@ def _choice(content: PrismContent) -> Section:
         f"All attributes that are asked for, together: strength {number(together.strength)} "
         f"({number(together.by_chance)} by chance, p-value {p_value(together.p_value)})."
     )
-    words = [*proof_words(content.proof, content.rule), strength]
+    words = [*explain_proof(content.proof, content.rule), strength]
     return Section("Why this choice, and the proof", [Text(each) for each in words])
 
 

@@ -22,17 +22,17 @@ def decision(content: "PrismContent") -> str:
     if not asked:
         return (
             f"To predict {quote_name(content.label)} without revealing {hidden}, no attribute is asked for: the "
-            f"classifier can only predict the most frequent label. {_cost(content)}"
+            f"classifier can only predict the most frequent label. {_describe_cost(content)}"
         )
     many = count_of(len(usable), "attribute")
     return (
         f"To predict {quote_name(content.label)} without revealing {hidden}, ask for {len(asked)} of {many}: "
-        f"{join_names(asked, _SHOWN)}. {_cost(content)} {_promise(content.rule, content.proof)}"
-        f"{_adversaries(content)}"
+        f"{join_names(asked, _SHOWN)}. {_describe_cost(content)} {_describe_promise(content.rule, content.proof)}"
+        f"{_describe_adversaries(content)}"
     )
 
 
-def _cost(content: "PrismContent") -> str:
+def _describe_cost(content: "PrismContent") -> str:
     utility = content.utility
     errors = {each.model: each.error for each in utility.models}
     if None in errors.values():
@@ -44,7 +44,7 @@ def _cost(content: "PrismContent") -> str:
     )
 
 
-def _promise(rule: "PrismRule", proof: "Proof") -> str:
+def _describe_promise(rule: "PrismRule", proof: "Proof") -> str:
     size = rule.max_size
     of = "None of them reveals it by itself" if size == 1 else f"No set of up to {size} of them reveals it"
     best = (
@@ -55,7 +55,7 @@ def _promise(rule: "PrismRule", proof: "Proof") -> str:
     return f"{of} (as defined below), and {best}."
 
 
-def _adversaries(content: "PrismContent") -> str:
+def _describe_adversaries(content: "PrismContent") -> str:
     found = []
     for each in content.sensitive:
         rows = {guess.model: guess.accuracy for guess in each.guesses}
@@ -161,7 +161,7 @@ def join_names(names: Sequence[str], most: int | None = None) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def proof_words(proof: "Proof", rule: "PrismRule") -> list[str]:
+def explain_proof(proof: "Proof", rule: "PrismRule") -> list[str]:
     """Explain the proof."""
     best = (
         "No other allowed choice of attributes reaches a lower one, except within the gap."

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from modicum.evaluation.evidence.release_measures import Published
-from modicum.reporting.charts import AMBER, DARK, GREY, BarRow, bars_chart, draw_paired_bars
+from modicum.reporting.charts import AMBER, DARK, GREY, BarRow, PairedBars, bars_chart, draw_paired_bars
 from modicum.reporting.document import (
     Block,
     Card,
@@ -74,7 +74,9 @@ def _describe_singling_out(content: ReleaseContent) -> list[Block]:
         ),
         _list_combinations(content.crowds),
         Picture(
-            draw_paired_bars([(name, sizes[name], raw) for name, raw in first.raw.sizes.items()], "Group sizes"),
+            draw_paired_bars(
+                [PairedBars(name, raw, sizes[name]) for name, raw in first.raw.sizes.items()], "Group sizes"
+            ),
             [Sign("release", AMBER), Sign("raw records", GREY)],
         ),
         list_sizes({"release": first.release, "raw": first.raw}),
@@ -255,13 +257,7 @@ def _describe_attributes(content: ReleaseContent) -> list[Block]:
             "soft",
         ),
         Picture(bars_chart([(each.name, each.ncp, None) for each in shown], "Detail lost per quasi-identifier")),
-        Table(
-            [
-                *(Column(title, is_number=False) for title in ("attribute", "published")),
-                *map(Column, ("detail lost", "values")),
-            ],
-            rows,
-        ),
+        Table(name_columns("attribute", "published", "detail lost", "values", names=2), rows),
     ]
 
 

@@ -17,7 +17,6 @@ from modicum.evaluation.study.study_result import Study
 from modicum.generalization.bins import Groups, Intervals
 from modicum.generalization.description import AttributeLine, buckets_text, count_asked_buckets
 from modicum.measures.certificate import Certificate, confidence_text
-from modicum.measures.intervals import Interval
 from modicum.provenance import versions
 from modicum.reporting.disclosure import (
     at_least,
@@ -50,41 +49,25 @@ class VolumeContent(ContentPart):
     interval: Ends = Field(description="The 95% interval of the mean over seeds; null with one seed.")
     seeds: int = Field(description="The number of seeds.")
 
+    @classmethod
+    def of(cls, volume: Volume, **own: float | None) -> Self:
+        """Round the hypervolume to four digits; `own` are the other fields."""
+        interval = None if volume.interval is None else [decimals_of(end) for end in volume.interval]
+        return cls.model_validate(
+            {"mean": decimals_of(volume.mean), "interval": interval, "seeds": len(volume.by_seed), **own}
+        )
+
 
 class JudgedVolume(VolumeContent):
     """A hypervolume, also with judged errors."""
 
     judged: float | None = Field(description="With the first seed, as judged; null if not every front was judged.")
 
-    @classmethod
-    def of(cls, volume: Volume) -> Self:
-        """Round the hypervolume to four digits."""
-        return cls(
-            mean=decimals_of(volume.mean),
-            interval=_round_ends(volume.interval),
-            seeds=len(volume.by_seed),
-            judged=decimals_of(volume.judged),
-        )
-
 
 class SizedVolume(VolumeContent):
     """A hypervolume from a part of the training records."""
 
     train_size: float = Field(description="Share of the training records that the minimizer learned from.")
-
-    @classmethod
-    def of(cls, volume: Volume, train_size: float) -> Self:
-        """Round the hypervolume to four digits."""
-        return cls(
-            mean=decimals_of(volume.mean),
-            interval=_round_ends(volume.interval),
-            seeds=len(volume.by_seed),
-            train_size=train_size,
-        )
-
-
-def _round_ends(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [decimals_of(end) for end in interval]
 
 
 class ErrorReached(ContentPart):
@@ -135,14 +118,16 @@ class MinimizerContent(ContentPart):
             candidates=len(first),
             candidates_of_all_seeds=len(all_seeds),
             judged=sum(c.judged is not None for c in all_seeds),
-            hypervolume=JudgedVolume.of(volumes[1.0]),
+            hypervolume=JudgedVolume.of(volumes[1.0], judged=decimals_of(volumes[1.0].judged)),
             reached=[
                 ErrorReached(above_raw=step, adversary_error=None if error is None else shown[error])
                 for step, error in reached.items()
             ],
             seconds=round(sum(c.seconds + (0.0 if c.judged is None else c.judged.seconds) for c in all_seeds), 1),
             line=_best_so_far(_point(c, n, by_judges) for c in front),
-            sizes=[SizedVolume.of(volume, size) for size, volume in volumes.items()] if len(volumes) > 1 else [],
+            sizes=[SizedVolume.of(volume, train_size=size) for size, volume in volumes.items()]
+            if len(volumes) > 1
+            else [],
         )
 
 

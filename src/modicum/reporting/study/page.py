@@ -98,9 +98,14 @@ def _both(each: JudgedRow) -> list[TableCell]:
 def minimizers(content: StudyContent) -> Section:
     """Compare the minimizers."""
     by_judges, found = content.fronts_of == "each", content.minimizers
-    columns = [Column("minimizer", False), Column("candidates"), Column("hypervolume by counts")]
-    columns += [Column("hypervolume judged")] if by_judges else []
-    columns += [Column(f"at raw +{percent(r.above_raw)}") for r in (found[0].reached if found else [])]
+    columns = name_columns(
+        "minimizer",
+        "candidates",
+        "hypervolume by counts",
+        *(["hypervolume judged"] if by_judges else []),
+        *(f"at raw +{percent(r.above_raw)}" for r in (found[0].reached if found else [])),
+        "seconds",
+    )
     intro = (
         "The hypervolume is the share of the area between the two limits that a front reaches: 1 would be the raw "
         "model’s error with an adversary who learns nothing. Its 95% interval is over seeds. The columns “at raw +” "
@@ -110,7 +115,7 @@ def minimizers(content: StudyContent) -> Section:
     )
     blocks: list[Block] = [Text(content.comparison)] if content.comparison else []
     rows = [_minimizer(each, by_judges) for each in found]
-    return Section("Minimizer by minimizer", [*blocks, Text(intro, "soft"), Table([*columns, Column("seconds")], rows)])
+    return Section("Minimizer by minimizer", [*blocks, Text(intro, "soft"), Table(columns, rows)])
 
 
 def _minimizer(each: MinimizerContent, by_judges: bool) -> list[TableCell | str]:
@@ -139,8 +144,16 @@ def front(content: StudyContent) -> list[Section]:
         f"and {holds}, with {confidence_text(content.confidence)} confidence. The smallest group is how many people "
         "share the rarest combination of answers."
     )
-    columns = name_columns("candidate", "attributes", "buckets", "classifier’s error", "adversary’s error")
-    columns += [Column("certified at least"), Column("smallest group"), Column("skill kept")]
+    columns = name_columns(
+        "candidate",
+        "attributes",
+        "buckets",
+        "classifier’s error",
+        "adversary’s error",
+        "certified at least",
+        "smallest group",
+        "skill kept",
+    )
     table = Table(columns, [_candidate(each) for each in found])
     return [Section("The front", [Text(intro, "soft"), table]), _along(content)]
 
@@ -167,8 +180,9 @@ def _along(content: StudyContent) -> Section:
         "The adversary’s error about each personal attribute for the points of the front, with the error of the naive "
         f"guess (the usual value, without seeing a record) as a faint dotted line.{some}"
     )
-    columns = name_columns("personal attribute", "weight", "lowest error on the front", "highest error on the front")
-    columns += [Column("naive guess")]
+    columns = name_columns(
+        "personal attribute", "weight", "lowest error on the front", "highest error on the front", "naive guess"
+    )
     rows = [[a.name, *map(percent, (a.weight, a.lowest, a.highest, a.naive))] for a in found]
     picture = Picture(study_charts.attributes_chart(content.front, found))
     return Section("Attribute by attribute along the front", [Text(intro, "soft"), picture, Table(columns, rows)])
@@ -209,8 +223,9 @@ def later(found: Sequence[PeriodContent]) -> Section:
         "The same generalizations on other records, where classifier and adversary learn again. Stars are raw data and "
         "nothing collected. The points are in the annex."
     )
-    columns = name_columns("records", "candidates of the front", "error on raw data")
-    columns += [Column("majority guess"), Column("naive adversary")]
+    columns = name_columns(
+        "records", "candidates of the front", "error on raw data", "majority guess", "naive adversary"
+    )
     rows = [
         [each.name, number(len(each.points)), *map(percent, (each.raw_error, each.majority_error, each.naive))]
         for each in found
@@ -244,7 +259,7 @@ def annex(content: StudyContent) -> list[Section]:
 
 def _front(content: StudyContent) -> Section:
     asks = {each.name: each.asks for each in content.points if each.on_front}
-    columns = [Column("candidate", False), Column("what it asks", False), Column("adversary’s error about", False)]
+    columns = name_columns("candidate", "what it asks", "adversary’s error about", names=3)
     rows: list[list[TableCell | str]] = [
         [
             each.name,
@@ -266,7 +281,7 @@ def _candidates(points: Sequence[CandidateContent]) -> Section:
         "soft",
     )
     columns = name_columns("candidate", "attributes", "buckets", "smallest group", "by counts", "as judged")
-    columns += [Column("place", False)]
+    columns.append(Column("place", is_number=False))
     return Section("Annex: every candidate", [intro, Table(columns, [_annex_candidate(each) for each in points])])
 
 
@@ -310,8 +325,15 @@ MOST_PIECES = 40  # buckets of an attribute that are written out
 
 def build_attributes_section(chosen: ChosenContent) -> Section:
     """Show which attributes it asks for, in which buckets, and what that reveals about people."""
-    columns = [Column("attribute", False), Column("decision", False), Column("what is collected", False)]
-    columns += [Column("adversary’s error"), Column("naive guess"), Column("certified at least")]
+    columns = name_columns(
+        "attribute",
+        "decision",
+        "what is collected",
+        "adversary’s error",
+        "naive guess",
+        "certified at least",
+        names=3,
+    )
     intro = (
         "A bucket is a range or a group of values: only the bucket is asked for, not the value in it. The picture "
         "shows how many buckets each attribute has, and how many different values."
@@ -405,7 +427,7 @@ def _with_evidence(content: StudyContent, evidence: GeneralizationContent) -> Do
     titles = [section.title for section in report.sections]
     place = titles.index("Alternatives considered") + 1 if "Alternatives considered" in titles else len(titles)
     sections = [*report.sections[:place], study, *deeper, *report.sections[place:], *annex(content)]
-    return replace(report, title=_title(content), sections=sections, footer=f"{_footer(content)} {report.footer}")
+    return replace(report, title=_title(content), sections=sections, footer=_footer(content))
 
 
 def _title(content: StudyContent) -> str:
