@@ -4,6 +4,7 @@ python tests/freeze.py            write it anew to tests/frozen (make freeze); t
 python tests/freeze.py --check    fail, with the difference, where it has changed
 """
 
+import argparse
 import difflib
 import importlib
 import inspect
@@ -289,7 +290,9 @@ def lines_changed(before: bytes, after: bytes) -> str:
 
 
 def main() -> None:
-    if "--check" in sys.argv[1:]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare only, and show the difference")
+    if parser.parse_args().check:
         sys.exit("\n".join(filter(None, map(difference, PARTS))) or None)
     shutil.rmtree(FROZEN, ignore_errors=True)
     for part, make in PARTS.items():
