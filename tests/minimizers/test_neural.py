@@ -410,7 +410,7 @@ def test_weights_protect_what_they_name(monkeypatch):
         ({"random_state": -1}, "'random_state' parameter of {}"),
         ({"random_state": None}, "'random_state' parameter of {}"),
         ({"weights": {"nobody": 1}}, "'nobody', which is not a personal attribute"),
-        ({"device": "abacus"}, "The 'device' parameter of {} names 'abacus', which PyTorch does not have here."),
+        ({"device": "abacus"}, "The 'device' parameter of {} names 'abacus', which PyTorch does not offer here."),
         ({"device": "cuda:77"}, "'device' parameter of {} names 'cuda:77'"),
         ({"device": "meta"}, "'device' parameter of {} names 'meta'"),
     ],

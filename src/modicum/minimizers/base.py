@@ -1,4 +1,4 @@
-"""What every minimizer shares: reading X and y, roles, and the transformer's half of the scikit-learn contract."""
+"""The base of all minimizers: reading X and y, roles, and scikit-learn's transformer methods."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -39,17 +39,17 @@ class CodedData:
 
     @property
     def schema(self) -> Schema:
-        """What each feature is, and who plays which role."""
+        """Kinds and roles of the features."""
         return self.coder.schema
 
     @property
     def n_classes(self) -> int:
-        """How many classes the label has; none without a label."""
+        """The number of the label's classes; 0 without a label."""
         return 0 if self.label is None else int(self.label.max()) + 1
 
     @property
     def records(self) -> int:
-        """How many records the rows stand for."""
+        """How many records the rows represent."""
         return len(self.codes) if self.weights is None else int(self.weights.sum())
 
     def counts(self, layout: Layout) -> CountSource:
@@ -58,18 +58,18 @@ class CodedData:
 
     @property
     def with_label(self) -> CodeArray:
-        """The codes, and the label's class as their last column where there is a label."""
+        """The codes, with the label's class as last column if there is a label."""
         return self.codes if self.label is None else np.column_stack([self.codes, self.label.astype(np.uint16)])
 
     def regroup_numbers(self, grouping: Grouping) -> dict[str, NumberCoding]:
-        """The values of every number in other groups than its codes."""
+        """Group the values of every number again."""
         attributes = [coding.attribute for coding in self.coder.codings if isinstance(coding, NumberCoding)]
         columns = {a.name: numbers(self.frame[a.name], a) for a in attributes}
         return {a.name: group_numbers(a, columns[a.name], self.weights, grouping.starts) for a in attributes}
 
 
 class Minimizer(TransformerMixin, BaseEstimator):
-    """The common parent of all minimizers: `fit` learns `generalization_`, `transform` applies it.
+    """The base class of all minimizers: `fit` learns `generalization_`, `transform` applies it.
 
     A subclass implements `_partitions(data)`, one partition per feature.
 
@@ -102,14 +102,14 @@ class Minimizer(TransformerMixin, BaseEstimator):
         X : pandas or polars frame, array, or lazy table
             The features; a column of X that the schema calls label, person or identifier is left out. A table in an
             engine (DuckDB relation, Spark DataFrame, polars LazyFrame, Ibis table) stays there: `PrivacyTree`,
-            `Uniform` and `FeatureSelection` learn from its counts, what they would learn from the same rows in memory.
+            `Uniform` and `FeatureSelection` learn the same from its counts as from the same rows in memory.
         y : array-like
-            The label to predict; of a table in an engine, the name of its column.
+            The label to predict; for a table in an engine, the name of its column.
         sample_weight : array-like of int, optional
-            How many records each row stands for.
+            How many records each row represents.
         sample : int, optional
             Learn from this many records of X in memory, drawn by a hash of their values; `sample_check_` then says
-            whether they were enough ([Staab24 §8.3] finds that a small part of the data is).
+            whether they were enough ([Staab24 §8.3] finds that a small part of the data suffices).
         """
         self._check_parameters()
         if sample is not None:
@@ -123,7 +123,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
+        """Return X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
         check_is_fitted(self)
         if not is_array(X):
             return self.generalization_.transform(X)
@@ -132,7 +132,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return self.generalization_.transform(frame, output="codes").to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """The names of the attributes still collected."""
+        """Return the names of the attributes that are still collected."""
         check_is_fitted(self)
         return np.array(self.generalization_.needed, dtype=object)
 
@@ -148,37 +148,37 @@ class Minimizer(TransformerMixin, BaseEstimator):
         """Raise a `ParameterError` for a parameter that makes no sense."""
 
     def _partitions(self, data: CodedData) -> Sequence[AnyPartition]:
-        raise ParameterError(f"{type(self).__name__} does not say how it makes buckets.")
+        raise ParameterError(f"{type(self).__name__} must implement _partitions, which makes the buckets.")
 
     def _fit_at(self, table: EngineTable, y: str | None, sample_weight: Any) -> None:
-        """Learn from a table where it lives."""
+        """Learn from a table in an engine."""
         raise in_memory_only(self, table)
 
     def _fit_sample(self, X: Any, y: Any, sample: int, *, sample_weight: Any = None, **others: Any) -> Any:
-        """Learn from some of the records, and check on others that they were enough."""
+        """Learn from a sample, and check on other records that it was enough."""
         from modicum.minimizers.sample_check import check_sample, draw_samples
 
         if sample_weight is not None:
             raise ParameterError("sample draws records that count one each; give it or sample_weight, not both.")
         pair = draw_samples(X, y, sample, getattr(self, "random_state", 0))
-        learning, other = (replace(part, X=self._in_hand(part.X)) for part in pair)
+        learning, other = (replace(part, X=self._convert_sample(part.X)) for part in pair)
         self.fit(learning.X, learning.y, **others)
         self.sample_check_ = check_sample(self, learning, other)
         return self
 
-    def _in_hand(self, X: Any) -> Any:
-        """A sample as the method takes it."""
+    def _convert_sample(self, X: Any) -> Any:
+        """Convert a sample to what the method takes."""
         return X
 
     def _forget_sample(self) -> None:
         self.__dict__.pop("sample_check_", None)
 
     def _leaves(self, X: Any) -> Codes | None:
-        """Where each record arrives, of a method whose predictions come from one place."""
+        """Return each record's leaf, if the method predicts by the leaves of a tree."""
         return None
 
     def _attributes(self, X: Any) -> nw.DataFrame[Any]:
-        """Records as the generalization takes them."""
+        """Convert records to what the generalization takes."""
         return as_frame(X, self._columns)
 
     def _encode_data(self, X: Any, y: Any, sample_weight: Any) -> CodedData:
@@ -201,7 +201,7 @@ class Minimizer(TransformerMixin, BaseEstimator):
         return CodedData(coder, coder.encode(frame), label, weights, frame)
 
     def _frame(self, X: Any) -> nw.DataFrame[Any]:
-        """X as a frame, an array under the schema's names; its columns are remembered."""
+        """Return X as a frame (an array gets the schema's names), and remember its columns."""
         frame = frame_of(self, X)
         self._columns = list(frame.columns)
         return frame
@@ -227,12 +227,12 @@ class Minimizer(TransformerMixin, BaseEstimator):
 
 
 def stays_in_engine(X: Any, y: Any) -> bool:
-    """Whether X is a table in an engine and y, where it is given, one of its columns: the records then stay there."""
+    """Return whether X is a table in an engine and y, if given, one of its columns: the records then stay there."""
     return is_table(X) and (y is None or isinstance(y, str))
 
 
 def in_memory_only(method: Any, table: EngineTable) -> DataError:
-    """What to say where a method needs the records themselves."""
+    """Return the error of a method that needs the records themselves."""
     return DataError(
         f"{type(method).__name__} learns from records in memory, not from a table in {table.engine}: give sample= to "
         "draw some of them, or use PrivacyTree, Uniform or FeatureSelection, which learn from counts."
@@ -240,26 +240,26 @@ def in_memory_only(method: Any, table: EngineTable) -> DataError:
 
 
 def enforce_schema(coder: Coder, partitions: Sequence[AnyPartition]) -> Generalization:
-    """The partitions a method found; what the schema locks is kept, what it forbids is dropped, whatever it found."""
+    """Make a generalization of a method's partitions; keep what the schema locks, drop what it forbids."""
     pairs = zip(coder.codings, partitions, strict=True)
     ruled = [keep(c) if c.attribute.locked else drop(c) if c.attribute.forbidden else p for c, p in pairs]
     return Generalization(coder.schema, ruled)
 
 
 def make_guess_codes(coding: Coding) -> Codes:
-    """Each code (missing last) as an adversary guesses it: a category as it is, a number by tenths of the records."""
+    """Map each code (missing last) to what an adversary guesses: the category, or the number's tenth of the records."""
     own = np.arange(coding.n_values)
     if isinstance(coding, NumberCoding):
         own = np.cumsum(equal_starts(coding.counts, BINS)) - 1
     return np.append(own, own.max() + 1) if coding.missing else own
 
 
-# Minimizers that need nothing of their data but counts, so that the records may stay where they live.
+# Minimizers that need only counts, so that the records may stay in an engine
 
 
 @dataclass(frozen=True)
 class TableData:
-    """The training data where it lives: what a counting minimizer asks of it is what it asks of `CodedData`."""
+    """The training data in an engine, with the interface of `CodedData` that counting minimizers use."""
 
     table: EngineTable
     coder: Coder
@@ -284,7 +284,7 @@ class TableData:
         return StreamedCounts(self.coded, layout)
 
     def regroup_numbers(self, grouping: Grouping) -> dict[str, NumberCoding]:
-        """The values of every number in other groups than its codes."""
+        """Group the values of every number again."""
         names = [coding.attribute.name for coding in self.coder.codings if isinstance(coding, NumberCoding)]
         return numbers_at(self.table, dict.fromkeys(names, grouping), self.schema) if names else {}
 
@@ -293,15 +293,15 @@ AnyData = CodedData | TableData
 
 
 class CountingMinimizer(Minimizer):
-    """The common parent of the minimizers that fit on a table in an engine as they do on a frame."""
+    """The base class of minimizers that fit on a table in an engine as on a frame."""
 
     def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
-        raise ParameterError(f"{type(self).__name__} does not say how it makes buckets.")
+        raise ParameterError(f"{type(self).__name__} must implement _partitions, which makes the buckets.")
 
     def _fit_at(self, table: EngineTable, y: str | None, sample_weight: Any) -> None:
         if sample_weight is not None:
             raise DataError(
-                "sample_weight counts rows in memory; a table in an engine has its records one by one, so leave it out."
+                "sample_weight counts rows in memory; a table in an engine has one row per record, so leave it out."
             )
         self._check_label(y)
         schema = self._schema_at(table, y)
@@ -314,7 +314,7 @@ class CountingMinimizer(Minimizer):
             self.generalization_ = enforce_schema(coder, self._partitions(TableData(table, coder, labels, coded)))
 
     def _schema_at(self, table: EngineTable, y: str | None) -> Schema:
-        """The schema of the features, by what the engine says of the columns; remembers their names."""
+        """Return the schema of the features, by the engine's column types; remember their names."""
         table.check([] if y is None else [y])
         self._columns = [name for name in table.columns if name != y]
         self.feature_names_in_ = np.array(self._columns, dtype=object)

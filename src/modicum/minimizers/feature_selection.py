@@ -20,14 +20,14 @@ Score = Literal["anova", "mutual_information", "chi2", "stepwise"]
 
 
 class FeatureSelection(CountingMinimizer):
-    """Keep the attributes that tell most about the label, drop the others [Staab24 §6, Appendix E].
+    """Keep the attributes that say most about the label, drop the others [Staab24 §6, Appendix E].
 
     All scores come from the counts n_vc of value v and class c (numbers at the resolution of their codes).
 
     Parameters
     ----------
     k : int
-        How many attributes to keep; what the schema locks is among them.
+        How many attributes to keep, including those that the schema locks.
     score_func : "anova", "mutual_information", "chi2" or "stepwise"
         `anova`: F of a one-way analysis of variance between and within the classes, of a number (an ordered category
         by its rank) or, for a category, the largest among the indicators of its values;
@@ -39,7 +39,7 @@ class FeatureSelection(CountingMinimizer):
     label_bins : int, optional
         For a numeric label: predict one of this many ranges of about equal frequency.
     schema : Schema, optional
-        Kinds and roles; inferred where it is not given.
+        Kinds and roles; inferred if not given.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def _tables(data: AnyData) -> list[Floats]:
 
 
 def _sizes(coding: Coding) -> Floats | None:
-    """The number that each value stands for: itself, or its rank; None for a category without order."""
+    """The number of each value: itself, or its rank; None for a category without order."""
     if isinstance(coding, NumberCoding):
         return coding.typical
     return np.arange(coding.n_values, dtype=np.float64) if coding.attribute.has_order else None
@@ -219,7 +219,7 @@ def _gram(data: AnyData, profiles: Sequence[Floats]) -> Floats:
 
 
 def _runs(sizes: Sequence[int], most: int) -> list[list[int]]:
-    """The attributes in runs that have at most so many values together, or one attribute each."""
+    """Split the attributes into runs with at most `most` values together, or of one attribute each."""
     runs: list[list[int]] = []
     room = 0
     for j, size in enumerate(sizes):
@@ -234,7 +234,7 @@ def _runs(sizes: Sequence[int], most: int) -> list[list[int]]:
 def _removal_costs(gram: Floats, target: Floats) -> Floats:
     """b_j² / (G⁻¹)_jj: the rise in squared error when attribute j leaves the linear model.
 
-    The small ridge makes the cost of one of two equal attributes nearly zero, as it is.
+    A small ridge allows for equal attributes: the cost of one of two is then nearly zero, as it should be.
     """
     ridge = 1e-8 * max(float(np.trace(gram)), 1e-300)
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))

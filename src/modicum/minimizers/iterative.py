@@ -33,14 +33,14 @@ _CELLS = 4_000_000  # of the table of variances held at once
 
 
 def least_variance_groups(scores: Floats, k: int) -> list[Codes]:
-    """For every number of groups up to k, the runs of values whose variances of scores have the smallest average.
+    """Find, for every number of groups up to k, the runs of values whose variances of scores have the smallest average.
 
     With V(b, a) the variance of the scores b..a, the best k' groups of the first a values cost
 
         C(a, k') = min_b C(b - 1, k' - 1) + V(b, a),
 
-    and the average is C / k'. It is not weighted by the groups' sizes, as in the paper, so that a value far from all
-    others is soon alone.
+    and the average is C / k'. As in the paper, it is not weighted by the groups' sizes, so a value far from all others
+    is soon alone.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ _ENOUGH = 50_000  # records from which the order of the attributes is estimated
 
 @dataclass(frozen=True)
 class Impact:
-    """What leaving an attribute out costs the classifier and the adversary, each as a rise in its error."""
+    """How much leaving an attribute out raises the error of the classifier and of the adversary."""
 
     classifier: float
     adversary: float
@@ -124,7 +124,7 @@ class Impact:
 
 
 class Iterative(Minimizer):
-    """Start with k buckets per attribute and take buckets away while the error stays below a threshold.
+    """Start with k buckets per attribute and remove buckets while the error stays below a threshold.
 
     The start [Staab24 Appendix C]: a number is cut at its k-quantiles; the values of a category are sorted by their
     weight in a logistic regression of the label (with several classes: by its first principal axis) and cut into the k
@@ -132,15 +132,15 @@ class Iterative(Minimizer):
     that only neighbours share a group. Missing is a value like others in a category without order, else a bucket of its
     own.
 
-    Attributes are then taken in the order of Δclf − Δadv, smallest first: what leaving the attribute out of all
-    original attributes adds to the error of the classifier, and of an adversary who guesses the personal ones (nothing
-    for an attribute that is not personal; else the error of guessing it from all others, times its weight). What the
-    schema forbids is seen by neither; what it locks both see in full detail, and it is never coarsened. Each loses one
-    bucket at a time as long as the classifier's error is at most `max_error`, or does not rise: the paper states
-    only the former, but where the start itself is above the threshold nothing would ever be taken away.
+    Attributes are then coarsened in the order of Δclf − Δadv, smallest first. Δclf is what leaving the attribute out of
+    all original ones adds to the error of the classifier. Δadv is 0 for an attribute that is not personal, else an
+    adversary's error of guessing it from all others, times its weight. Neither sees what the schema forbids. Both see
+    what it locks, in full detail, and it is never coarsened. Each attribute loses one bucket at a time as long as the
+    classifier's error is at most `max_error`, or does not rise. The paper states only the former; but then no bucket
+    would be removed if the error is above the threshold from the start.
 
     All errors are measured on a fifth of the records (whole persons) that is set aside, with counts of distinct z
-    (`learners.backoff`) in the place of the paper's network, so that a run takes seconds instead of hours.
+    (`learners.backoff`) instead of the paper's network, so a run takes seconds instead of hours.
 
     Parameters
     ----------
@@ -149,17 +149,17 @@ class Iterative(Minimizer):
     buckets : int
         The paper's k, with which every attribute starts.
     personal : list of str, optional
-        The attributes to protect; overrides the schema; all where neither says.
+        The attributes to protect; overrides the schema; all if neither names any.
     weights : dict, optional
-        How much each personal attribute counts in Δadv, 1 by default.
+        Weight of each personal attribute in Δadv, 1 by default.
     label_bins : int, optional
         For a numeric label: predict one of this many ranges of about equal frequency.
     schema : Schema, optional
-        Kinds and roles; inferred where it is not given.
+        Kinds and roles; inferred if not given.
     random_state : int, RandomState or None
         Draws the records set aside.
     progress : bool
-        Whether a bar is shown on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------
@@ -198,11 +198,11 @@ class Iterative(Minimizer):
         self.progress = progress
 
     def fit_path(self, X: Any, y: Any, shares: Sequence[float]) -> dict[float, Generalization]:
-        """Threshold → generalization, for thresholds between the two limit points of the trade-off (Appendix F).
+        """Return threshold → generalization, for thresholds between the two limits of the trade-off (Appendix F).
 
         A share of 0 is the error at the start, with all buckets; 1 is the error of the majority guess (or of what the
-        schema locks). What the runs share is prepared once; the estimator is left fitted with the last. After Ctrl-C
-        the thresholds not yet reached are left out.
+        schema locks). The runs share their preparation; the estimator stays fitted with the last one. After Ctrl-C,
+        thresholds that are not reached yet are left out.
 
         Examples
         --------
@@ -283,27 +283,24 @@ class _Search:
         self._known: dict[tuple[int, ...], float] = {}
 
     def error(self, chosen: Sequence[int]) -> float:
-        """The classifier's error where attribute j has chosen[j] buckets."""
+        """The classifier's error if each attribute j has chosen[j] buckets."""
         key = tuple(chosen)
         if key not in self._known:
             tables = [(j, self.ladders[j][k - 1]) for j, k in enumerate(chosen)]
             shown = [(j, table) for j, table in tables if table.any()]
             columns = [table[self.codes[:, j]] for j, table in shown]
             sizes = [int(table.max()) + 1 for _, table in shown]
-            self._known[key] = self._wrong(columns, sizes, self.label, self.n_classes, slice(None))
+            self._known[key] = self._compute_error(columns, sizes, self.label, self.n_classes, slice(None))
         return self._known[key]
 
     @cached_property
     def impact(self) -> dict[int, Impact]:
-        """For each attribute that may change what leaving it out of all original ones adds to the two errors.
-
-        In increasing order of Δclf − Δadv.
-        """
+        """For each attribute that may be coarsened, what leaving it out adds to both errors; by rising Δclf − Δadv."""
         random = np.random.default_rng(self.seed)
         rows = np.sort(random.permutation(len(self.codes))[:_ENOUGH])
         columns = {j: self.codes[rows, j].astype(np.int64) for j in self.collected}
         sizes = [self.sizes[j] for j in columns]
-        whole = self._wrong(list(columns.values()), sizes, self.label[rows], self.n_classes, rows)
+        whole = self._compute_error(list(columns.values()), sizes, self.label[rows], self.n_classes, rows)
         free = [j for j in columns if not self.codings[j].attribute.locked]
         found = {j: self._impact(j, columns, rows, whole) for j in free}
         return dict(sorted(found.items(), key=lambda pair: (pair[1].difference, pair[0])))
@@ -311,17 +308,20 @@ class _Search:
     def _impact(self, j: int, columns: Mapping[int, Codes], rows: Any, whole: float) -> Impact:
         others = [column for i, column in columns.items() if i != j]
         sizes = [self.sizes[i] for i in columns if i != j]
-        without = self._wrong(others, sizes, self.label[rows], self.n_classes, rows)
+        without = self._compute_error(others, sizes, self.label[rows], self.n_classes, rows)
         share = self.shares.get(self.names[j], 0.0)
         if not share:
             return Impact(without - whole, 0.0)
         guessed = make_guess_codes(self.codings[j])
         return Impact(
-            without - whole, share * self._wrong(others, sizes, guessed[columns[j]], int(guessed.max()) + 1, rows)
+            without - whole,
+            share * self._compute_error(others, sizes, guessed[columns[j]], int(guessed.max()) + 1, rows),
         )
 
-    def _wrong(self, columns: Sequence[Codes], sizes: Sequence[int], truth: Codes, n_values: int, rows: Any) -> float:
-        """How often counts learned from the other records are wrong about those set aside."""
+    def _compute_error(
+        self, columns: Sequence[Codes], sizes: Sequence[int], truth: Codes, n_values: int, rows: Any
+    ) -> float:
+        """The error, on the records set aside, of counts learned from the others."""
         aside, records = self.aside[rows], self.records[rows]
         if not columns:
             columns, sizes = [np.zeros(len(truth), dtype=np.int64)], [1]
@@ -332,7 +332,7 @@ class _Search:
 
 
 def _ladder(coding: Coding, scores: Floats, k: int) -> list[Codes]:
-    """The bucket of each code (missing last) for 1, 2, … k buckets; a single step where the schema rules."""
+    """The bucket of each code (missing last) for 1, 2, … k buckets; a single step if the schema locks or forbids."""
     size = coding.n_codes
     if coding.attribute.locked:
         return [np.arange(size)]
@@ -356,7 +356,7 @@ def _quantiles(coding: NumberCoding, k: int) -> list[Codes]:
 
 
 def _with_missing(coding: Coding, ladder: list[Codes]) -> list[Codes]:
-    """Missing in a bucket of its own; the last step collects nothing of the attribute at all."""
+    """Give missing its own bucket, except in the coarsest step, which collects nothing of the attribute."""
     if not coding.missing:
         return ladder
     everything = np.zeros(coding.n_values + 1, dtype=np.int64)
@@ -364,7 +364,7 @@ def _with_missing(coding: Coding, ladder: list[Codes]) -> list[Codes]:
 
 
 def _label_scores(data: CodedData, rows: npt.NDArray[np.bool_]) -> list[Floats]:
-    """For each attribute the weight of each of its codes in a logistic regression of the label on all collected."""
+    """For each attribute the weight of each of its codes in a logistic regression of the label on all of them."""
     from scipy.sparse import csr_array, hstack
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression

@@ -32,8 +32,8 @@ class PrivacyTree(CountingMinimizer):
 
     equation (2) with σ_y = c/(c-1) for c classes (2 for two), σ_p = |p|/(|p|-1) and weights w_p that sum to 1. The
     partition of an attribute is the union of all its splits: two values share a bucket exactly when no split that
-    either can reach parts them (`modicum.trees.tree` says where a value goes that is absent at a node). So the tree
-    gives a record and its generalization the same leaf. A number counts, in Gini_p and as a split, at the resolution
+    either can reach separates them (for values that are absent at a node see `modicum.trees.tree`). So a record and its
+    generalization reach the same leaf. A number counts, in Gini_p and as a split, at the resolution
     of its codes (exact up to 256 distinct values). Missing is a value like any other.
 
     Parameters
@@ -45,13 +45,13 @@ class PrivacyTree(CountingMinimizer):
     min_leaf : int
         The fewest records in a leaf. A leaf of 100 is not a group of 100: see `generalization_.describe(X)`.
     personal : list of str, optional
-        The attributes to protect; overrides the schema; all where neither says.
+        The attributes to protect; overrides the schema; all if neither names any.
     weights : dict, optional
-        How much each personal attribute counts, 1 by default.
+        Weight of each personal attribute, 1 by default.
     label_bins : int, optional
         For a numeric label: predict one of this many ranges of about equal frequency.
     schema : Schema, optional
-        Kinds and roles; inferred where it is not given.
+        Kinds and roles; inferred if not given.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class PrivacyTree(CountingMinimizer):
         self.schema = schema
 
     def path(self, sizes: Sequence[int]) -> list[Generalization]:
-        """The generalizations of the nested trees with these numbers of leaves, all from the one growth of `fit`."""
+        """Return the generalizations of the nested trees with these numbers of leaves, all from the tree of `fit`."""
         check_is_fitted(self)
         beyond = [size for size in sizes if not 1 <= size <= self._grown_to]
         if beyond:

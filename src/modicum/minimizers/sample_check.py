@@ -1,7 +1,7 @@
-"""Whether the records that a method learned from were enough [Staab24 §8.3].
+"""Check whether a sample was large enough to learn from [Staab24 §8.3].
 
 The paper finds that a few percent of the data teach a minimizer as much as all of it, and that only very small samples
-do worse. Whether a sample is too small shows on records that it does not hold.
+do worse. Other records show whether a sample is too small.
 """
 
 import warnings
@@ -25,19 +25,19 @@ from modicum.table.splits import take_rows
 from modicum.table.targets import Labels, Target, label_name, label_values
 from modicum.typing import Codes, Floats
 
-# Some records to learn from and as many others to check with, of a table in memory or in an engine.
+# Samples to learn from and as many other records to check on, from memory or from an engine
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Some of the records, and their labels where there are any."""
+    """Some of the records, and their labels if there are any."""
 
     X: Any
     y: Any
 
 
 def draw_samples(X: Any, y: Any, sample: int, random_state: Any = 0) -> tuple[Sample, Sample]:
-    """Records to learn from, and others to check with; the same of a frame and of the same records in an engine.
+    """Draw records to learn from and others to check on; the same from a frame as from these records in an engine.
 
     Examples
     --------
@@ -85,15 +85,15 @@ TOLERANCE = 0.02
 class SampleCheck(PlainResult):
     """Whether what was learned from a sample holds on other records.
 
-    Each answer that is collected (for a tree, the leaf) predicts the label as most records of the sample with that
-    answer have it; where there is no label, each answer is guessed to be the sample's most frequent one. With e the
-    share of wrong predictions, averaged over the answers, the excess is
+    Each collected answer (for a tree, the leaf) predicts the label that is most frequent with it in the sample. Without
+    a label, each answer is predicted to be the sample's most frequent one. With e the share of wrong predictions,
+    averaged over the answers, the excess is
 
         e(other records) - e(sample),
 
-    and its 95% interval is made from those of both shares: d - √((p₂-l₂)² + (u₁-p₁)²) to d + √((u₂-p₂)² + (p₁-l₁)²).
-    The sample is called enough where the excess is at most `tolerance` at the upper end of its interval. So one that
-    is too small to tell is not enough either.
+    and its 95% interval follows from those of both shares: d - √((p₂-l₂)² + (u₁-p₁)²) to d + √((u₂-p₂)² + (p₁-l₁)²).
+    The sample is enough if the upper end of the interval is at most `tolerance`. So a sample that is too small to
+    decide is not enough.
 
     Attributes
     ----------
@@ -103,9 +103,9 @@ class SampleCheck(PlainResult):
     holds : float
         e on as many others.
     excess, interval : float, (float, float)
-        How much more is wrong on others, and its 95% interval.
+        How much larger e is on the others, and its 95% interval.
     baseline : float
-        e on the others where nothing is collected: always the most frequent class; without a label, a bucket at random.
+        e on the others if nothing is collected: always the most frequent class; without a label, a bucket at random.
     predicts : "label" or "answers"
     records, others : int
     tolerance : float
@@ -124,7 +124,7 @@ class SampleCheck(PlainResult):
 
 
 def check_sample(method: Any, learning: Sample, other: Sample) -> SampleCheck:
-    """How well what the method learned from a sample holds on the other one; warns where the sample was not enough."""
+    """Check on other records what a method learned from a sample; warn if the sample was not enough."""
     leaves = method._leaves(learning.X), method._leaves(other.X)
     if leaves[0] is not None:
         answers = leaves[0][:, None], leaves[1][:, None]
@@ -136,13 +136,13 @@ def check_sample(method: Any, learning: Sample, other: Sample) -> SampleCheck:
 
 
 def warn_of_sample(check: SampleCheck) -> None:
-    """Warn where the sample was too small."""
+    """Warn if the sample was too small."""
     if not check.enough:
         warnings.warn(describe_check(check), DataWarning, stacklevel=5)
 
 
 def compare_samples(answers: Codes, others: Codes, labels: Labels | None, y: Any, y_other: Any) -> SampleCheck:
-    """How often the answers of a sample predict wrongly, on it and on others."""
+    """Measure how often the answers of a sample predict wrongly, on it and on others."""
     if y is None or labels is None:
         wrong, baseline = _measure_answer_errors(answers, others)
     else:
@@ -163,18 +163,18 @@ def compare_samples(answers: Codes, others: Codes, labels: Labels | None, y: Any
 
 
 def describe_check(check: SampleCheck) -> str:
-    """Whether the sample was enough, in a sentence."""
-    found = (
+    """Say in a sentence whether the sample was enough."""
+    errors = (
         f"on {check.others:,} others {check.holds:.1%} of the predictions are wrong, {check.promised:.1%} on those it "
         f"learned from (95% interval of the difference {check.interval[0]:+.1%} to {check.interval[1]:+.1%})."
     )
     if check.enough:
-        return f"A sample of {check.records:,} records was enough: {found}"
-    return f"A sample of {check.records:,} records may be too small: {found} Draw a larger one."
+        return f"A sample of {check.records:,} records was enough: {errors}"
+    return f"A sample of {check.records:,} records may be too small: {errors} Draw a larger one."
 
 
 def difference_interval(first: Floats, second: Floats) -> Interval:
-    """The 95% interval of mean(second) - mean(first), of values from 0 to 1, from the intervals of both.
+    """Return the 95% interval of mean(second) - mean(first), for values from 0 to 1, from the intervals of both.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def difference_interval(first: Floats, second: Floats) -> Interval:
 
 
 def answers_to(g: Generalization, X: Any, others: Any) -> tuple[Codes, Codes]:
-    """What each record of two frames tells, a column for each attribute that is collected."""
+    """Return the answers of the records of two frames, a column for each collected attribute."""
     frames = as_frame(X, g.names), as_frame(others, g.names)
     coders = [_encoder(g[name], frames[0]) for name in g.needed]
     found = [np.empty((len(frame), len(coders)), dtype=np.int64) for frame in frames]
@@ -202,7 +202,7 @@ def answers_to(g: Generalization, X: Any, others: Any) -> tuple[Codes, Codes]:
 
 
 def _encoder(partition: AnyPartition, frame: Any) -> Callable[[Any, str], Codes]:
-    """From a frame and a column to answers; a number in full detail counts by tenths of the sample's records."""
+    """Map a frame and a column to answers; a number in full detail is divided into tenths of the sample's records."""
     if isinstance(partition, FullDetail) and not partition.attribute.is_category:
         target = Target.fit(frame, partition.attribute)
         return lambda X, _: np.where((codes := target.encode(X)) < 0, target.size, codes)
@@ -220,8 +220,8 @@ def _measure_label_errors(
     baseline = float((y_other != usual).mean())
     wrong = [(y != usual).astype(float), (y_other != usual).astype(float)]
     if answers.shape[1]:
-        said = [_majority(answers[:, j], others[:, j], y, classes, usual) for j in range(answers.shape[1])]
-        wrong = [np.mean([s[i] != truth for s in said], axis=0) for i, truth in enumerate((y, y_other))]
+        predicted = [_majority(answers[:, j], others[:, j], y, classes, usual) for j in range(answers.shape[1])]
+        wrong = [np.mean([p[i] != truth for p in predicted], axis=0) for i, truth in enumerate((y, y_other))]
     return (wrong[0], wrong[1]), baseline
 
 
@@ -234,7 +234,7 @@ def _majority(answer: Codes, other: Codes, y: Codes, classes: int, usual: int) -
 
 
 def _measure_answer_errors(answers: Codes, others: Codes) -> tuple[_Wrong, float]:
-    """Each record's share of answers that are not the sample's most frequent one, and of those guessed at random."""
+    """Each record's share of answers that are not the sample's most frequent, and the error of random guesses."""
     if not answers.shape[1]:
         return (np.zeros(len(answers)), np.zeros(len(others))), 0.0
     usual = np.array([np.bincount(column).argmax() for column in answers.T])

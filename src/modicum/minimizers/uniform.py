@@ -14,12 +14,12 @@ from modicum.table.schema import Schema
 
 
 class Uniform(CountingMinimizer):
-    """Every attribute into at most `buckets` buckets, without looking at the label [Staab24 §6].
+    """Put every attribute into at most `buckets` buckets, without looking at the label [Staab24 §6].
 
     A number x, scaled to [0, 1], goes to bucket ⌊k·x⌋: ranges of equal width, cut between neighbouring values. A
-    category's values are dealt at random into k groups of nearly equal size (the paper draws each value's group alone,
-    which can leave groups empty and merge values even where k is as large as their number). An ordered category is
-    cut into k runs of nearly equal length. Missing values, where there are any, have a bucket of their own.
+    category's values are put at random into k groups of nearly equal size (the paper draws each value's group by
+    itself, which can leave groups empty and merge values even if k is as large as their number). An ordered category is
+    cut into k runs of nearly equal length. Missing values, if any, have a bucket of their own.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class Uniform(CountingMinimizer):
     personal : list of str, optional
         Recorded in the artifact's schema; the method protects nothing in particular.
     schema : Schema, optional
-        Kinds and roles; inferred where it is not given.
+        Kinds and roles; inferred if not given.
     random_state : int, RandomState or None
-        Deals the categories.
+        Puts categories into groups.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Uniform(CountingMinimizer):
 
     def _partitions(self, data: AnyData) -> Sequence[AnyPartition]:
         random = check_random_state(self.random_state)
-        # Numbers by the values themselves: a code may hold many of them.
+        # Ranges are cut by the values themselves: a code may hold many of them.
         ranges = data.regroup_numbers(EqualWidths(self.buckets))
         codings = [ranges.get(coding.attribute.name, coding) for coding in data.coder.codings]
         return [_group(coding, self.buckets, random) for coding in codings]

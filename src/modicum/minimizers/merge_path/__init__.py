@@ -1,1 +1,1 @@
-"""MergePath: from much detail to none by merging buckets, each merge at the best price."""
+"""MergePath: merge buckets from much detail to none, each time at the best price."""

@@ -1,4 +1,4 @@
-"""Which point of a path to take: the coarsest within a target, or the knee; on records that did not make the path."""
+"""Choose a point of a path, the coarsest within a target or the knee, on records that did not make the path."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from modicum.minimizers.merge_path.record_cells import Cells, stack_columns
 from modicum.table.codes import Weights, group_rows
 from modicum.typing import Codes
 
-_TRIES = 5  # points near the knee, where the first predict worse than nothing
+_TRIES = 5  # points near the knee to try, if the first ones predict worse than nothing collected
 
 KNEE = "the inflection point of the path, after which a little more skill costs much privacy"
 
 
 @dataclass(frozen=True)
 class PathChoice:
-    """A point of a path and what it does on the records it was chosen on.
+    """A point of a path, and its results on the records that it was chosen on.
 
     Attributes
     ----------
     index : its place in `path_`
     considered : how many points there were
-    why : in words
-    error, skill_kept : the classifier's (boosted trees), the second as `modicum.utility` has it
-    adversary_error : the mean error of who counts in the training records' cells
+    why : the reason, in words
+    error, skill_kept : of the classifier (boosted trees); the second as in `modicum.utility`
+    adversary_error : the mean error of an adversary who counts in the training records' cells
     raw_error, majority_error, naive_adversary : the limits of the trade-off
     """
 
@@ -47,7 +47,7 @@ class PathChoice:
 
 @dataclass(frozen=True)
 class ChoiceRecords:
-    """Records with their classes, and how many each row stands for."""
+    """Records with their classes, and how many records each row represents."""
 
     frame: Any
     classes: Codes
@@ -62,8 +62,8 @@ class Chooser:
     ----------
     points : generalizations, each finer than the next
     train, validation : the records that learn, and those that are predicted
-    model : the one on raw records
-    losses : for a point's number the classifier's log-loss and the adversary's error, by the cells alone
+    model : the model on raw records
+    losses : function from a point's index to the classifier's log-loss and the adversary's error, by the cells alone
     naive : the error of an adversary who sees nothing
     """
 
@@ -82,7 +82,7 @@ class Chooser:
         self.limits = ErrorLimits(self._error(self.raw), self._error(self.majority), self.naive)
 
     def choose(self, keep: float | None, max_error: float | None) -> PathChoice:
-        """The coarsest point within the target, or where none is given the knee."""
+        """Return the coarsest point within the target, or the knee if there is no target."""
         weights = self.validation.weights
         if keep is not None and self.majority.log_loss(weights) <= self.raw.log_loss(weights):
             raise DataError(
@@ -96,7 +96,7 @@ class Chooser:
         return self._knee()
 
     def _knee(self) -> PathChoice:
-        """By log-loss, as error has plateaus where one class rules; no point that predicts worse than nothing."""
+        """Find the knee by log-loss, since error has plateaus; skip points worse than nothing collected."""
         raw, majority = (one.log_loss(self.validation.weights) for one in (self.raw, self.majority))
         limits = ErrorLimits(raw, majority, self.limits.naive_adversary)
         heights = above([self.losses(i) for i in range(len(self.points))], limits)
@@ -108,7 +108,7 @@ class Chooser:
         return self._choice(last, KNEE, self._predict_point(last))
 
     def _coarsest(self, what: str, is_within: Callable[[Predictions], bool]) -> PathChoice:
-        """By halving: errors hardly fall as points become coarser, so that a few models tell."""
+        """Find it by bisection: errors hardly fall as points become coarser, so a few models suffice."""
         why = f"the coarsest that {what}"
         low, high = 0, len(self.points) - 1  # low is within the target
         if is_within(best := self._predict_point(high)):
@@ -117,8 +117,7 @@ class Chooser:
             raise DataError(
                 f"No point of the path {what}: the finest has an error of {self._error(best):.3f} and keeps "
                 f"{_share(self._compute_skill(best))} of the skill (raw data: an error of "
-                f"{self.limits.raw_error:.3f}). Ask for "
-                "less."
+                f"{self.limits.raw_error:.3f}). Ask for less."
             )
         while high - low > 1:
             middle = (low + high) // 2
@@ -158,12 +157,12 @@ def _share(value: float) -> str:
     return "none" if value != value else f"{value:.0%}"
 
 
-# Points of a path on records that did not make it: what the training records' cells predict and guess of them.
+# Losses of a path's points on records that did not make it, by the training records' cells
 
 
 @dataclass(frozen=True)
 class Holdout:
-    """Records by their places, class numbers and personal values (numbered as in `Guessing`), and what each counts."""
+    """Records by their places, class numbers and personal values (numbered as in `Guessing`), and weights."""
 
     places: Codes
     classes: Codes
@@ -173,14 +172,14 @@ class Holdout:
     def losses(self, cells: Cells, groups: Sequence[Codes]) -> tuple[float, float]:
         """The classifier's log-loss, and the adversary's mean error, for groups of the places of `cells`.
 
-        In a cell that the training records do not have, the classes have their shares among all, and of a personal
-        value what is most frequent in its own bucket is guessed.
+        In a cell without training records, classes are predicted by their shares among all, and the guess of a personal
+        value is the most frequent one in its own bucket.
         """
         known = cells.join_buckets(groups)
         here = stack_columns([group[self.places[:, a]] for a, group in enumerate(groups)], len(self.places))
         number = group_rows(np.vstack([known.places, here]))
         of_cell = np.full(int(number.max()) + 1, -1)
-        learned = known.labels.sum(axis=1) > 0  # cells of nobody but people set aside tell nothing
+        learned = known.labels.sum(axis=1) > 0  # cells that hold only records set aside say nothing
         of_cell[number[: len(known)]] = np.where(learned, np.arange(len(known)), -1)
         cell = of_cell[number[len(known) :]]
         sums = np.vstack([known.labels, known.labels.sum(axis=0)])
@@ -195,7 +194,7 @@ class Holdout:
         return label.log_loss(self.weights), wrong
 
     def naive_error(self, cells: Cells) -> float:
-        """The mean error of who guesses the most frequent values of the training records."""
+        """The mean error of guessing the most frequent values of the training records."""
         g = cells.guessing
         often = np.bincount(cells.values, weights=cells.counts, minlength=len(g.owner))
         guesses = [int(np.where(g.owner == p, often, -1.0).argmax()) for p in range(len(g.share))]

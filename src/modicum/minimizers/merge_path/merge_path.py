@@ -1,4 +1,4 @@
-"""MergePath: from much detail to none by merging buckets, each merge at the best price; beyond PAT [Staab24 §9]."""
+"""MergePath: merge buckets from much detail to none, each time at the best price; beyond PAT [Staab24 §9]."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,26 +30,26 @@ from modicum.table.schema import Schema
 from modicum.table.targets import label_values
 from modicum.typing import Codes, Floats, Mask
 
-# Coded records made ready for merging: buckets in a row for each attribute, and the cells they make.
+# Coded records prepared for merging: each attribute's buckets in a row, and the cells that they form.
 #
-# A number's or ordered category's codes stand in their order; missing, which has none, where P(y) is most like its own.
-# The values of a category without order stand by P(y). Of more than 128 in a row, neighbours share a place, with about
-# as many records in each. What is locked is never merged: it has a place for every value that is collected.
+# The codes of a number or ordered category keep their order; missing, which has none, goes where P(y) is most similar.
+# The values of a category without order are sorted by P(y). In a row of more than 128, neighbours share a place, with
+# about as many records in each. Locked attributes are never merged: every collected value has its own place.
 
 _PLACES = 128
-_RANGES = 16  # of an attribute with an order, among which missing finds its like
+_RANGES = 16  # of an ordered attribute, to find the one that is most similar to missing
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where records stand.
+    """The places of records' values in each attribute's row.
 
     Attributes
     ----------
-    codings : of all attributes
-    columns : those that may be collected
+    codings : codings of all attributes
+    columns : the attributes that may be collected
     rows : for each of these the place of every code
-    exact : for a number that is locked all its values in order, which are its places; then missing, and a new value
+    exact : for a locked number all its values in order, which are its places; missing and new values come after them
     guessed : for each personal attribute its column and the guessed value of every code, numbered over all of them
     """
 
@@ -66,7 +66,7 @@ class Places:
 
     @property
     def sizes(self) -> list[int]:
-        """How many places each of them has."""
+        """The number of places of each of them."""
         pairs = zip(self.columns, self.rows, strict=True)
         return [len(self.exact[j]) + 2 if j in self.exact else int(row.max()) + 1 for j, row in pairs]
 
@@ -78,11 +78,11 @@ class Places:
         )
 
     def values(self, codes: Any) -> Codes:
-        """What is to be guessed of some records."""
+        """The values to guess of some records."""
         return np.column_stack([values[codes[:, j]] for j, values in self.guessed])
 
     def partitions(self, groups: Sequence[Codes]) -> list[AnyPartition]:
-        """The partitions that these groups of places make; those that are locked are left to the schema's word."""
+        """The partitions for these groups of places; `enforce_schema` decides about locked attributes."""
         found: dict[int, Any] = {
             j: np.unique(group[row], return_inverse=True)[1]
             for j, row, group in zip(self.columns, self.rows, groups, strict=True)
@@ -99,7 +99,7 @@ class Places:
 
 @dataclass(frozen=True)
 class PreparedCells:
-    """Where records stand, the training records' cells, and what is free."""
+    """The places of records, the training records' cells, and the rules for merging."""
 
     places: Places
     cells: Cells
@@ -116,7 +116,7 @@ class PreparedCells:
         min_group: int,
         mix: float,
     ) -> "PreparedCells":
-        """The records: which of them learn (others count in the groups alone), and the teacher's chances for them."""
+        """Prepare records: `learns` marks those to learn from (others count in groups), `chances` are the teacher's."""
         records = learns * (np.ones(len(learns)) if data.weights is None else data.weights.astype(np.float64))
         places, owner = _places(data, list(shares), records, chances)
         column_of = {j: a for a, j in enumerate(places.columns)}
@@ -167,7 +167,7 @@ def _places(data: CodedData, personal: Sequence[str], records: Floats, chances: 
 
 
 def _people(data: CodedData) -> Floats:
-    """What each row adds to the number of people: a person's rows add up to one, so that cells are of no fewer."""
+    """What each row adds to the number of people: a person's rows add up to one, so a cell has no fewer people."""
     persons = person_codes(data.schema, data.frame)
     if persons is None:
         return np.ones(len(data.codes)) if data.weights is None else data.weights.astype(np.float64)
@@ -182,7 +182,7 @@ def _row(coding: Coding, codes: Codes, records: Floats, chances: Floats) -> Code
     labels = chances * records[:, None]
     counts = np.bincount(codes, weights=records, minlength=size).astype(np.int64)
     if not coding.attribute.has_order:
-        # A value without records stands in the middle.
+        # A value without records goes to the middle.
         sums = np.vstack([labels, np.full((size, labels.shape[1]), 1e-9)])
         order = np.argsort(label_places(np.append(codes, np.arange(size)), sums))
     else:
@@ -199,7 +199,7 @@ def _row(coding: Coding, codes: Codes, records: Floats, chances: Floats) -> Code
 
 
 def _like_missing(codes: Codes, counts: Codes, labels: Floats) -> int:
-    """After how many values missing, the last code, stands: at the end of the range with the most similar P(y)."""
+    """The place of missing, the last code, among the values: at the end of the range with the most similar P(y)."""
     ranges = np.append(np.cumsum(equal_starts(counts[:-1], _RANGES)) - 1, -1)
     of_row = ranges[codes]
     last = int(ranges.max())
@@ -211,8 +211,8 @@ def _like_missing(codes: Codes, counts: Codes, labels: Floats) -> int:
 
 # The minimizer
 
-_STRENGTH = {"adversary": 1.0, "certificate": 0.0}  # how many records a bucket's own word counts as (`Cells`)
-_FEW = 250  # records of which none are set aside
+_STRENGTH = {"adversary": 1.0, "certificate": 0.0}  # how many records a bucket's own shares count as (`Cells`)
+_FEW = 250  # tables with fewer records set none aside
 
 
 @dataclass(frozen=True)
@@ -223,9 +223,9 @@ class PathPoint:
     ----------
     generalization : what is collected
     buckets, groups : how many answers can be chosen in all, and how many combinations of them occur
-    smallest_group : how many people at least share each combination
-    error, log_loss : of who predicts for each combination what the teacher says of its records
-    adversary_error : the weighted mean error of who guesses personal values by counting in each combination
+    smallest_group : the fewest people who share a combination
+    error, log_loss : of predicting for each combination what the teacher says of its records
+    adversary_error : the weighted mean error of guessing personal values by counting in each combination
     """
 
     generalization: Generalization
@@ -241,15 +241,15 @@ class MergePath(Minimizer):
     """Merge buckets where that hides most for what it costs the prediction, down to nothing collected.
 
     PAT's buckets are the union of all splits of a tree, far finer than the tree itself, and much of what they collect
-    buys nothing ([Staab24 §9] asks whether PAT can be beaten). Here the buckets themselves are what is searched.
-    Boosted trees on raw records are the teacher: their chances of each class, not the labels, say what a bucket is
-    worth, so that small cells do not flatter. At a price λ of utility, the grouping of one attribute that is best while
-    the others stay is found exactly, by dynamic programming, attribute after attribute until none can be improved
+    gains nothing ([Staab24 §9] asks whether PAT can be beaten). This method searches the buckets themselves. Boosted
+    trees on raw records are the teacher: their class probabilities, not the labels, decide what a bucket is worth, so
+    that small cells do not look too good. At a price λ of utility, dynamic programming finds the exact best grouping of
+    one attribute while the others stay fixed, attribute after attribute until none can be improved
     (`minimizers.merge_path.path`). The path leads through the groupings for falling prices, each a coarsening of the
-    one before, and by single merges from one to the next.
+    one before, with single merges in between.
 
-    So two generalizations of one path that are breached together (A6) tell exactly what the finer one tells alone: who
-    collects less later adds no multi-breach risk [Staab24 Table 3].
+    So two generalizations of one path that are breached together (A6) reveal exactly what the finer one reveals alone:
+    collecting less later adds no multi-breach risk [Staab24 Table 3].
 
     Parameters
     ----------
@@ -258,30 +258,30 @@ class MergePath(Minimizer):
     max_error : float from 0 to 1, optional
         Or: the coarsest whose classifier error is at most this.
     knee : bool
-        Or: the inflection point, after which a little more utility (as log-loss) costs much privacy. It is taken where
-        nothing else is asked, and never predicts worse than nothing.
+        Or: the inflection point, after which a little more utility (as log-loss) costs much privacy. It is the
+        default, and never predicts worse than with nothing collected.
     risk : 'adversary' or 'certificate'
-        What is lowered: the accuracy of an adversary who counts, small cells smoothed; or the certificate's own U on
-        the training records, so that the path is best for what will be certified.
+        What to lower: the accuracy of an adversary who counts, with small cells smoothed; or the certificate's U on the
+        training records, so that the path is best for certification.
     mix : float from 0 to 1, optional
-        What the prediction loses: 0 counts its error, which has plateaus, 1 its log-loss. By default what the target
-        asks for: 0.1 for `max_error`, 0.9 for `keep`, which is about log-loss, and 0.5 for the knee.
+        How the prediction's loss is measured: 0 by error, which has plateaus, 1 by log-loss. By default it depends on
+        the target: 0.1 for `max_error`, 0.9 for `keep`, which is about log-loss, and 0.5 for the knee.
     min_group : int
         The fewest people who share a combination of buckets, in every point of the path, among all records given to
         `fit`. A part of a person's rows counts as a part of a person.
     personal : list of str, optional
-        The attributes to protect; overrides the schema; all where neither says.
+        The attributes to protect; overrides the schema; all if neither names any.
     weights : dict, optional
-        How much each personal attribute counts, 1 by default.
+        Weight of each personal attribute, 1 by default.
     label_bins : int, optional
         For a numeric label: predict one of this many ranges of about equal frequency.
     schema : Schema, optional
-        Kinds and roles; inferred where it is not given. What it locks is kept in full detail, what it forbids is never
-        collected, and both are still guessed where they are personal.
+        Kinds and roles; inferred if not given. What it locks is kept in full detail, what it forbids is never
+        collected, and adversaries still guess both if they are personal.
     random_state : int, RandomState or None
         Draws the records to choose on.
     progress : bool
-        Whether a bar is shown on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class MergePath(Minimizer):
     path_ : list of PathPoint
         Nested, from the finest to nothing collected (or what is locked).
     choice_ : PathChoice
-        Which of them was chosen, and what it does on the records it was chosen on.
+        The chosen point, and its results on the records that it was chosen on.
 
     Examples
     --------
@@ -351,10 +351,10 @@ class MergePath(Minimizer):
         y : array-like
             The label to predict.
         sample_weight : array-like of int, optional
-            How many records each row stands for.
+            How many records each row represents.
         X_val, y_val : optional
-            Records to choose on. Without them a fifth of X is set aside, whole persons; of fewer than 250 rows none,
-            and the choice is made on those that made the path.
+            Records to choose on. Without them a fifth of X is set aside (whole persons); with fewer than 250 rows none
+            is, and the choice is made on the rows that made the path.
         sample : int, optional
             Learn from this many records of X, drawn by a hash of their values (a table in an engine needs it);
             `sample_check_` then says whether they were enough.
@@ -380,9 +380,9 @@ class MergePath(Minimizer):
         return self
 
     def fit_path(self, X: Any, y: Any, sample_weight: Any = None) -> list[PathPoint]:
-        """The whole path from all records; `generalization_` is its knee by its own estimates.
+        """Return the whole path from all records; `generalization_` is its knee by its own estimates.
 
-        Nothing is set aside, so that there is no `choice_`.
+        No record is set aside, so there is no `choice_`.
 
         Examples
         --------
@@ -414,7 +414,7 @@ class MergePath(Minimizer):
 
     @property
     def _least(self) -> int:
-        """A part of a person's rows is someone, so that groups of one need no counting."""
+        """The group size to enforce: none for groups of one, since every group has someone."""
         return self.min_group if self.min_group > 1 else 0
 
     @property
@@ -423,7 +423,7 @@ class MergePath(Minimizer):
         return usual if self.mix is None else float(self.mix)
 
     def _aside(self, data: CodedData, seed: int) -> Mask:
-        """The records to choose on: no class whole, and none of a small table."""
+        """Mark the records to choose on: none of a small table, and never all of a class."""
         assert data.label is not None
         if len(data.codes) < _FEW:
             return np.zeros(len(data.codes), dtype=bool)
@@ -434,12 +434,12 @@ class MergePath(Minimizer):
         return np.asarray(aside & ~np.isin(units, units[lacking]))
 
     def _search_path(self, data: CodedData, learns: Mask, seed: int) -> "_PathSearch":
-        """The path, from the records that learn; those set aside count in the groups."""
+        """Search the path with the records to learn from; those set aside count only in the groups."""
         train = _records(data, learns)
         raw = raw_generalization(train.frame, data.schema)
         model = RecordTrees(raw, data.n_classes, seed).fit(train.frame, train.classes, train.weights)
         teacher, forbidden = model, [a.name for a in data.schema.attributes if a.forbidden]
-        if forbidden:  # what may never be collected must not teach what to collect, though raw data has it
+        if forbidden:  # the teacher must not use what may never be collected
             allowed = reduce(Generalization.drop, forbidden, raw)
             teacher = RecordTrees(allowed, data.n_classes, seed).fit(train.frame, train.classes, train.weights)
         shares = attribute_weights(data.schema.personal, self.weights)
@@ -452,10 +452,10 @@ class MergePath(Minimizer):
             pieces = path(prepared.cells, prepared.rules, stop)
             for piece in track_progress(pieces, "Merging buckets", total=STEPS, progress=self.progress):
                 groupings += piece
-        if stop.asked:  # what is collected least is whole in any case
+        if stop.asked:  # the path always ends with nothing collected
             groupings.append(nothing(prepared.cells, prepared.rules))
-        self.path_, kept = _points(prepared, groupings, data.coder)
-        return _PathSearch(prepared, kept, model, train)
+        self.path_, groupings = _points(prepared, groupings, data.coder)
+        return _PathSearch(prepared, groupings, model, train)
 
     def _check_groups(self, prepared: PreparedCells) -> None:
         least = prepared.cells.join_buckets(nothing(prepared.cells, prepared.rules)).measured.fewest
@@ -485,7 +485,7 @@ class MergePath(Minimizer):
 
 @dataclass(frozen=True)
 class _PathSearch:
-    """What a search leaves for the choice: cells, groups of every point, the model on raw records and its records."""
+    """What the choice needs: cells, groups of every point, the model on raw records and its records."""
 
     prepared: PreparedCells
     groupings: list[list[Codes]]
@@ -503,8 +503,8 @@ def _records(data: CodedData, chosen: Mask) -> ChoiceRecords:
 def _points(
     prepared: PreparedCells, groupings: Sequence[list[Codes]], coder: Coder
 ) -> tuple[list[PathPoint], list[list[Codes]]]:
-    """The points whose groups are large enough, with their groups; each measured on the cells of the one before."""
-    points, kept = [], []
+    """The points whose groups are large enough, with their groupings; each measured on the cells of the one before."""
+    points, large = [], []
     cells, before = prepared.cells, [np.arange(size) for size in prepared.cells.sizes]
     for groups in groupings:
         cells = cells.join_buckets([map_to_coarse(group, own) for group, own in zip(groups, before, strict=True)])
@@ -514,5 +514,5 @@ def _points(
             m = cells.measured
             fewest = ceil(m.fewest - TINY)
             points.append(PathPoint(g, count_asked_buckets(g), m.cells, fewest, m.error, m.log_loss, 1 - m.accuracy))
-            kept.append(groups)
-    return points, kept
+            large.append(groups)
+    return points, large

@@ -1,16 +1,16 @@
-"""From many buckets to none, at falling prices of utility: the search behind `MergePath`.
+"""The search behind `MergePath`: from many buckets to none, at falling prices of utility.
 
-At a price λ the best generalization is the one with the least
+At a price λ the best generalization has the least
 
     J = adversary + λ · label + 2 (1 + λ) / n · buckets,
 
-the two parts of `groupings` as shares of the n records; so a bucket must be worth two of them, more than chance often
-brings. `descend` goes from attribute to attribute and gives each the grouping that is best while the others stay,
-until none can be improved. `path` lets the price fall so that every solution is a coarsening of the one before; single
-merges lead from one to the next.
+with both costs as shares of the n records; so a bucket must be worth two of them, more than chance often brings.
+`descend` goes from attribute to attribute and gives each its best grouping while the others stay fixed, until none can
+be improved. `path` lowers the price so that every solution is a coarsening of the one before; single merges lead from
+one to the next.
 
-Prices are multiples of what the table itself offers: how much the adversary gains for what the label loses, between
-everything and nothing collected. With both scaled to that, the least J at the price of 1 is the knee of the trade-off.
+Prices are multiples of the table's own rate: how much the adversary gains for what the label loses, between everything
+and nothing collected. With both scaled to that, the least J at the price of 1 is the knee of the trade-off.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,34 +24,34 @@ from modicum.minimizers.merge_path.record_cells import TINY, Cells, Grouped, Run
 from modicum.progress import Stop
 from modicum.typing import Codes, Floats
 
-# The best way to group one attribute's buckets while all others stay as they are: exact, by dynamic programming.
+# The exact best grouping of one attribute's buckets while all others stay fixed, by dynamic programming
 #
-# Cells that differ in this attribute only are a run. A group of buckets makes one cell of each run's cells inside it,
-# so that what a grouping costs is a sum over its groups. For buckets in a row (a number's, an ordered category's, a
-# category's by P(y)) the groups are intervals, for few buckets without order any sets.
+# Cells that differ only in this attribute form a run. A group of buckets joins each run's cells inside it, so the cost
+# of a grouping is a sum over its groups. For buckets in a row (of a number, an ordered category, or a category sorted
+# by P(y)) the groups are intervals; for few buckets without order, any sets.
 #
-# What a cell costs has two parts. The adversary's is in `cells`; the label's, of n records with a teacher's sums S, is
+# The cost of a cell has two parts. `Cells` describes the adversary's; the label's, for n records with a teacher's sums
+# S, is
 #
 #     (1 − γ) (n − max_c S_c) + γ Σ_c S_c ln(n / S_c),
 #
-# the error and the log-loss of someone who knows the cell only: the first is what people often ask for, but it has
-# plateaus.
+# the error and the log-loss of a prediction from the cell alone: people often ask for the first, but it has plateaus.
 
 FEW = 6  # buckets without order up to which all sets are tried
-FORBIDDEN = 1e3  # what each person in a group that is too small costs: more than anything it could bring
+FORBIDDEN = 1e3  # cost of each person in a group that is too small: more than any gain
 
 
 class Costs(NamedTuple):
-    """What every possible group costs: the label's part and the adversary's, both as numbers of records."""
+    """The cost of every possible group: the label's part and the adversary's, both as numbers of records."""
 
     lost: Floats
     right: Floats
 
 
 def interval_costs(runs: Runs, mix: float, least: float = 0.0, penalty: float = 0.0) -> Costs:
-    """What buckets i … j cost when they are one, as tables of first × last bucket.
+    """The cost of joining buckets i … j, as tables of first × last bucket.
 
-    `mix` is γ. In a cell of under `least` people each of them costs the penalty on top.
+    `mix` is γ. In a cell of fewer than `least` people, each of them adds the penalty.
     """
     return _group_costs(runs, _interval_costs, _compute_interval_tops, mix, least, penalty)
 
@@ -67,7 +67,7 @@ def _group_costs(
     c, g = runs.cells, runs.cells.guessing
     labels = np.column_stack([c.labels, c.people])  # people are one more sum
     lost, right, own = kernel(
-        runs.begins, runs.told, c.places[:, 0], c.sizes[0], labels, c.starts, c.values, c.counts,
+        runs.begins, runs.others, c.places[:, 0], c.sizes[0], labels, c.starts, c.values, c.counts,
         g.owner, g.share, g.strength, mix, least, penalty,
     )  # fmt: skip
     if runs.personal >= 0:
@@ -110,7 +110,7 @@ def _utility(sums: Floats, mix: float, least: float, penalty: float) -> float:  
 def _add(
     x: int, labels: Any, starts: Any, values: Any, counts: Any, owner: Any, sums: Any, total: Any, top: Any
 ) -> None:  # pragma: no cover (compiled)
-    """One more cell in the sum: its labels, its values, and each attribute's highest count."""
+    """Add a cell to the sums: its labels, its values, and each attribute's highest count."""
     for c in range(len(sums)):
         sums[c] += labels[x, c]
     for e in range(starts[x], starts[x + 1]):
@@ -121,14 +121,14 @@ def _add(
 
 
 @numba.njit(cache=True, nogil=True)
-def _count_right(sums: Any, top: Any, share: Any, told: float, strength: float) -> Any:  # pragma: no cover (compiled)
-    """What the adversary is right about without the attribute's own bucket, and what M_p of that counts."""
+def _count_right(sums: Any, top: Any, share: Any, others: float, strength: float) -> Any:  # pragma: no cover (compiled)
+    """What the adversary gets right without the attribute's own bucket, and the weight of that bucket's M_p."""
     n = 0.0
     for s in sums[:-1]:
         n += s
     if n <= 0:
         return 0.0, 0.0
-    right = strength * told
+    right = strength * others
     for p in range(len(share)):
         right += share[p] * top[p]
     return n / (n + strength) * right, n / (n + strength) * strength
@@ -136,7 +136,7 @@ def _count_right(sums: Any, top: Any, share: Any, told: float, strength: float) 
 
 @numba.njit(cache=True, nogil=True)
 def _interval_costs(
-    begins: Any, told: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
+    begins: Any, others: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
     owner: Any, share: Any, strength: float, mix: float, least: float, penalty: float,
 ) -> Any:  # pragma: no cover (compiled)  # fmt: skip
     # A run has cells at some buckets only: its cost is the same for all i up to its first cell inside, and all j from
@@ -156,7 +156,7 @@ def _interval_costs(
                 high = place[cells[b]]
                 until = place[cells[b + 1]] if b + 1 < len(cells) else size
                 cost[0] = _utility(sums, mix, least, penalty)
-                cost[1], cost[2] = _count_right(sums, top, share, told[r], strength)
+                cost[1], cost[2] = _count_right(sums, top, share, others[r], strength)
                 for t in range(3):
                     tables[t, before + 1, high] += cost[t]
                     tables[t, low + 1, high] -= cost[t]
@@ -177,7 +177,7 @@ def _interval_costs(
 
 @numba.njit(cache=True, nogil=True)
 def _set_costs(
-    begins: Any, told: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
+    begins: Any, others: Any, place: Any, size: int, labels: Any, starts: Any, values: Any, counts: Any,
     owner: Any, share: Any, strength: float, mix: float, least: float, penalty: float,
 ) -> Any:  # pragma: no cover (compiled)  # fmt: skip
     found, of = np.zeros((3, 1 << size)), np.zeros((3, 1 << size))
@@ -195,7 +195,7 @@ def _set_costs(
                 if chosen >> place[x] & 1:
                     _add(x, labels, starts, values, counts, owner, sums, total, top)
             of[0, chosen] = _utility(sums, mix, least, penalty)
-            of[1, chosen], of[2, chosen] = _count_right(sums, top, share, told[r], strength)
+            of[1, chosen], of[2, chosen] = _count_right(sums, top, share, others[r], strength)
             for x in cells:
                 for e in range(starts[x], starts[x + 1]):
                     total[values[e]] = 0
@@ -209,7 +209,7 @@ def _set_costs(
 
 @numba.njit(cache=True, nogil=True)
 def best_intervals(cost: Floats, each: float) -> Codes:  # pragma: no cover (compiled)
-    """The group of each bucket, named by its first, of the cheapest cut into intervals; cost[i, j] is that of i … j."""
+    """Find the cheapest cut into intervals i … j at cost[i, j]; return each bucket's group, named by its first."""
     n = len(cost)
     least, begin = np.full(n + 1, np.inf), np.zeros(n + 1, np.int64)
     least[0] = 0
@@ -228,7 +228,7 @@ def best_intervals(cost: Floats, each: float) -> Codes:  # pragma: no cover (com
 
 @numba.njit(cache=True, nogil=True)
 def best_sets(cost: Floats, each: float) -> Codes:  # pragma: no cover (compiled)
-    """The same for sets: cost[bits] is that of one set; the cheapest way to part all buckets into sets."""
+    """Do the same for sets: find the cheapest split of all buckets into sets at cost[bits] each."""
     whole = len(cost) - 1
     least, first = np.full(len(cost), np.inf), np.zeros(len(cost), np.int64)
     least[0] = 0
@@ -262,7 +262,7 @@ def best_sets(cost: Floats, each: float) -> Codes:  # pragma: no cover (compiled
 RISING = 4.0 ** np.arange(-1, 4)
 _LAST = -18  # in quarters of a power of two: the last price of a path
 STEPS = len(RISING) + 4 * int(np.log2(RISING[-1])) - _LAST + 3  # pieces of a path, at most
-_WHOLE = 0.01  # of the way from everything to nothing: a label that lost less has lost nothing
+_WHOLE = 0.01  # share of the way from everything to nothing: a smaller loss of the label counts as none
 _GAIN = 1e-7
 _ENOUGH = 40_000  # cells from which boundaries are found
 _RECORDS = 2.0  # that a bucket must be worth
@@ -271,14 +271,14 @@ _PENALTIES = (*0.01 * 2.0 ** np.arange(10), FORBIDDEN)  # for each person in a g
 
 @dataclass(frozen=True)
 class Rules:
-    """What is free, and what counts.
+    """The rules for merging.
 
     Attributes
     ----------
     movable : which attributes may be merged
     ordered : which have an order
     min_group : the fewest people of a group
-    mix : how much of the label's part is log-loss, the rest being error
+    mix : share of log-loss in the label's cost; the rest is error
     """
 
     movable: tuple[bool, ...]
@@ -290,10 +290,10 @@ class Rules:
 def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
     """Nested groupings of the cells' buckets, from many to none, in pieces as they are found (the first are empty).
 
-    First the best groups are found for rising prices, each on its own, until hardly any utility is lost. The path goes
-    from all buckets, two neighbours becoming one at a time, to all boundaries of these optima together. From there on
-    the grouping for the price of 1, the knee, is found first, then those for the middles of what is left above and
-    below: what comes first is least bound by the others.
+    First the best groupings are found for rising prices, each by itself, until hardly any utility is lost. The path
+    starts with all buckets and joins pairs of neighbours until only the boundaries of these optima are left. From
+    there, the grouping for the price of 1, the knee, is found first, then those for the middle prices above and below:
+    the others restrict the first one least.
     """
     unit = _unit(cells, rules)
     if unit <= 0:  # nothing can be learned from the records
@@ -315,7 +315,7 @@ def path(cells: Cells, rules: Rules, stop: Stop) -> Iterator[list[list[Codes]]]:
     here = cells.join_buckets(finest)
     knee = int(np.argmin(np.abs(np.log(prices))))
     for groupings in _between(here, rules, nothing(here, rules), prices * unit, knee, stop):
-        yield [_dense(_through(groups, finest)) for groups in groupings]
+        yield [_dense(_compose(groups, finest)) for groups in groupings]
 
 
 def _halve_groups(cells: Cells, finest: Sequence[Codes]) -> Iterator[list[Codes]]:
@@ -329,7 +329,7 @@ def _halve_groups(cells: Cells, finest: Sequence[Codes]) -> Iterator[list[Codes]
 
 
 def _join_pairs(groups: Codes, within: Codes) -> Codes:
-    """Every two neighbouring groups made one, but none across two of those that they lie within."""
+    """Join every two neighbouring groups that lie within the same outer group."""
     outer = map_to_coarse(within, groups)
     order = np.argsort(outer, kind="stable")
     rank = np.empty(len(outer), dtype=np.int64)
@@ -338,7 +338,7 @@ def _join_pairs(groups: Codes, within: Codes) -> Codes:
 
 
 def _unit(cells: Cells, rules: Rules) -> float:
-    """What the adversary gains per loss of the label, between everything and nothing; 0 where no label is lost."""
+    """The adversary's gain per loss of the label, between everything and nothing; 0 if the label loses nothing."""
     nought = cells.join_buckets(_dense(nothing(cells, rules)))
     known, lost = cells.measured.accuracy - nought.measured.accuracy, _loss(nought, rules) - _loss(cells, rules)
     return max(known, _GAIN) / lost if lost > _GAIN else 0.0
@@ -347,7 +347,7 @@ def _unit(cells: Cells, rules: Rules) -> float:
 def _between(
     cells: Cells, rules: Rules, bottom: Sequence[Codes], prices: Floats, first: int, stop: Stop
 ) -> Iterator[list[list[Codes]]]:
-    """Nested groupings from all of the cells' buckets (left out) to those of the bottom."""
+    """Nested groupings from all of the cells' buckets (excluded) to those of the bottom."""
     if stop.asked:
         return
     if not len(prices):
@@ -356,22 +356,22 @@ def _between(
     order = _in_order(cells, bottom, rules)
     here, end = cells.join_buckets(order), _dense([map_to_coarse(b, o) for b, o in zip(bottom, order, strict=True)])
     tried = (descend(here, begin, prices[first], rules, end) for begin in (everything(here), end))
-    target = _through(min(tried, key=lambda found: found[1])[0], order)
+    target = _compose(min(tried, key=lambda found: found[1])[0], order)
     yield from _between(cells, rules, target, prices[:first], first // 2, stop)
     dense = _dense(target)
     below = [map_to_coarse(b, t) for b, t in zip(bottom, dense, strict=True)]
     rest = prices[first + 1 :]
     for groupings in _between(cells.join_buckets(dense), rules, below, rest, len(rest) // 2, stop):
-        yield [_through(groups, dense) for groups in groupings]
+        yield [_compose(groups, dense) for groups in groupings]
 
 
-def _through(coarse: Sequence[Codes], fine: Sequence[Codes]) -> list[Codes]:
-    """The coarse groups of fine groups, as groups of what the fine ones are made of."""
+def _compose(coarse: Sequence[Codes], fine: Sequence[Codes]) -> list[Codes]:
+    """Compose two groupings: give each element of a fine group its coarse group."""
     return [outer[inner] for outer, inner in zip(coarse, fine, strict=True)]
 
 
 def map_to_coarse(coarse: Codes, fine: Codes) -> Codes:
-    """The coarse group of each fine one."""
+    """Return the coarse group of each fine one."""
     found = np.empty(int(fine.max()) + 1, dtype=np.int64)
     found[fine] = coarse
     return found
@@ -382,7 +382,7 @@ def _loss(cells: Cells, rules: Rules) -> float:
 
 
 def nothing(cells: Cells, rules: Rules) -> list[Codes]:
-    """All buckets of an attribute in one, where that is free."""
+    """One bucket for each attribute that may be merged, all buckets of the others."""
     pairs = zip(cells.sizes, rules.movable, strict=True)
     return [np.zeros(size, dtype=np.int64) if free else np.arange(size) for size, free in pairs]
 
@@ -395,10 +395,10 @@ def everything(cells: Cells) -> list[Codes]:
 def descend(
     cells: Cells, groups: Sequence[Codes], price: float, rules: Rules, bottom: Sequence[Codes]
 ) -> tuple[list[Codes], float]:
-    """Groups, each inside one of the bottom's, that no regrouping of one attribute improves; and what they cost.
+    """Find groups, each inside one of the bottom's, that no regrouping of one attribute improves; and their cost.
 
-    Where groups of people must not be small, what is too small is also made dear step by step: who forbids it from
-    the beginning is soon stuck, since every attribute's first buckets keep the others from having any.
+    If there is a minimum group size, the penalty of small groups is also raised step by step: a search that forbids
+    them from the start is soon stuck, since every attribute's first buckets keep the others from having any.
     """
     found = _settle_groups(cells, groups, price, rules, bottom, FORBIDDEN)
     if rules.min_group:
@@ -431,7 +431,7 @@ def _settle_groups(
 def _regroup_attribute(
     grouped: Grouped, a: int, price: float, rules: Rules, walls: Codes, penalty: float
 ) -> tuple[Codes, float, float]:
-    """The best groups of one attribute, none across a wall, and what all cost before and after."""
+    """The best groups of one attribute, none across a wall, and the total cost before and after."""
     cells, groups = grouped.cells, grouped.groups
     each = _RECORDS * (1 + price) / cells.records
     others = each * sum(len(np.unique(group)) for b, group in enumerate(groups) if b != a)
@@ -452,7 +452,7 @@ def _across_sets(walls: Codes) -> Any:
 
 
 def _cost_of_groups(cost: Floats, group: Codes, each: float) -> float:
-    """What groups cost, by a table of intervals (first × last bucket) or of sets (by their bits)."""
+    """The cost of groups, from a table of intervals (first × last bucket) or of sets (by their bits)."""
     groups = [np.flatnonzero(group == name) for name in np.unique(group)]
     of_groups = [cost[at[0], at[-1]] if cost.ndim == 2 else cost[(1 << at).sum()] for at in groups]
     return float(sum(of_groups) + each * len(groups))
@@ -461,7 +461,7 @@ def _cost_of_groups(cost: Floats, group: Codes, each: float) -> float:
 def _merges(cells: Cells, target: Sequence[Codes], mix: float) -> Iterator[list[Codes]]:
     """Single merges from the cells' buckets to the target's, those with the best exchange rate first.
 
-    Rates change as buckets are merged; they are taken anew after half of what is left.
+    Rates change as buckets are merged; they are computed again after half of the merges that are left.
     """
     groups = everything(cells)
     while True:
@@ -503,7 +503,7 @@ def _dense(groups: Sequence[Codes]) -> list[Codes]:
 
 
 def _in_order(cells: Cells, bottom: Sequence[Codes], rules: Rules) -> list[Codes]:
-    """Each bucket's place in a row: in its order, or where it has none by P(y), those of one bottom group together."""
+    """Each bucket's place in a row: by its order, or if it has none by P(y) with each bottom group together."""
     found = []
     for a, (size, ordered) in enumerate(zip(cells.sizes, rules.ordered, strict=True)):
         if ordered:

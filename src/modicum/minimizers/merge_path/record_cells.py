@@ -1,7 +1,7 @@
-"""Records alike as one cell: what their labels and personal values say together.
+"""Cells: equal records together, with sums of their labels and personal values.
 
-Who merges buckets never looks at records again, only at cells: the distinct combinations of buckets, each with the sum
-of a teacher's chances of every class and with how often every personal value occurs in it. Joined cells are sums.
+Merging needs no records, only cells: the distinct combinations of buckets, each with the sum of a teacher's class
+probabilities and the count of every personal value. To join cells is to add them up.
 """
 
 from collections.abc import Sequence
@@ -16,19 +16,19 @@ import numpy.typing as npt
 from modicum.table.codes import group_rows
 from modicum.typing import Codes, Floats
 
-TINY = 1e-6  # what sums of parts of people may differ from whole numbers
+TINY = 1e-6  # by which sums of fractions of people may differ from whole numbers
 
 
 @dataclass(frozen=True)
 class Guessing:
-    """What an adversary guesses: the values of all personal attributes, numbered one after the other.
+    """What an adversary guesses: the values of all personal attributes, numbered consecutively.
 
     Attributes
     ----------
     owner : for each value the number of its personal attribute
-    share : for each personal attribute how much it counts
+    share : the weight of each personal attribute
     column : for each personal attribute its place among those that may be collected; -1 for one that may not
-    strength : how many records a bucket's own word counts as (`Cells`)
+    strength : how many records a bucket's own shares count as (`Cells`)
     """
 
     owner: Codes
@@ -37,7 +37,7 @@ class Guessing:
     strength: float
 
     def of(self, a: int) -> int:
-        """The personal attribute that stands at place a; -1 where that one is not personal."""
+        """The personal attribute in column a; -1 if that one is not personal."""
         found = np.flatnonzero(self.column == a)
         return int(found[0]) if len(found) else -1
 
@@ -46,20 +46,20 @@ class Guessing:
 class Cells:
     """Distinct combinations of buckets.
 
-    Of a cell with n records, C_v of them with the value v of a personal attribute p, an adversary is right about
+    In a cell with n records, C_v of them with the value v of a personal attribute p, an adversary is right about
 
         n / (n + s) · (max_v C_v + s M_p),   M_p = max_v (share of v in the bucket that p has in this cell),
 
-    that is who counts in the cell, and counts what p's own bucket says as s more records: without it (s = 0, the
-    certificate's U) small cells look as if they told everything, and with a prior that does not know the bucket as if
-    a value in a bucket of its own could not be read off.
+    by counting in the cell, where the shares in p's own bucket count as s more records. Without them (s = 0, the
+    certificate's U) small cells would seem to reveal everything; with a prior that ignores the bucket, a value in a
+    bucket of its own would seem hidden.
 
     Attributes
     ----------
     places : cells × attributes, the bucket of each
-    sizes : how many buckets each attribute has
+    sizes : the number of buckets of each attribute
     labels : cells × classes, the sum of the teacher's chances
-    people : how many people at least each cell is of
+    people : the least number of people in each cell
     starts, values, counts : each cell's personal values and how often they occur; cell i has those from starts[i] on
     guessing : what the values mean
     """
@@ -112,7 +112,7 @@ class Cells:
         return self._gather_cells(places, [int(group.max()) + 1 for group in groups])
 
     def sample(self, most: int) -> "Cells":
-        """A random part of the cells, where there are more than so many: what they add up to is a fair sample's."""
+        """At most `most` random cells; their sums are those of a fair sample."""
         if len(self) <= most:
             return self
         rows = np.sort(np.random.default_rng(0).permutation(len(self))[:most])
@@ -120,7 +120,7 @@ class Cells:
 
     @cached_property
     def marks(self) -> list[npt.NDArray[np.uint64]]:
-        """A random number for every bucket: their sum over a cell's buckets is its own, but for a tiny chance."""
+        """A random number for every bucket: the sums over two cells' buckets differ, except for a tiny chance."""
         random = np.random.default_rng(0)
         return [random.integers(0, 2**64, size, dtype=np.uint64) for size in self.sizes]
 
@@ -150,7 +150,7 @@ class Cells:
         return self.tables[p].argmax(axis=1) + first
 
     def sum_top_shares(self, rows: Any, groups: Sequence[Codes] | None = None, without: int = -2) -> Floats:
-        """For some cells Σ_p w_p M_p, over the personal attributes but one."""
+        """For some cells Σ_p w_p M_p, over all personal attributes except the one in column `without`."""
         total = np.zeros(len(self.places[rows]))
         for table, a, share in zip(self.tables, self.guessing.column, self.guessing.share, strict=True):
             if a == without:
@@ -163,13 +163,13 @@ class Cells:
         return total
 
     def _gather_cells(self, places: Codes, sizes: Sequence[int]) -> "Cells":
-        """The cells at the same places made one."""
+        """Join the cells at the same places."""
         of_cell = group_rows(places)
         order = np.argsort(of_cell, kind="stable")
         return self.gather_runs(order, changes(of_cell[order]), places, sizes)
 
     def gather_runs(self, order: Codes, begins: Codes, places: Codes, sizes: Sequence[int]) -> "Cells":
-        """The cells that stand, in this order, between two begins made one."""
+        """Join the cells between two begins, in this order."""
         starts, values, counts = _gather(order, begins, self.starts, self.values, self.counts, len(self.guessing.owner))
         return replace(
             self,
@@ -184,7 +184,7 @@ class Cells:
 
     @cached_property
     def measured(self) -> "MeasuredCells":
-        """What a classifier and an adversary make of these cells."""
+        """What a classifier and an adversary achieve on these cells."""
         g, n = self.guessing, self.labels.sum(axis=1)
         known = self.count_top_values()[1] @ g.share
         right = n / np.maximum(n + g.strength, 1e-300) * (known + g.strength * self.sum_top_shares(slice(None)))
@@ -203,8 +203,8 @@ class Cells:
 class MeasuredCells:
     """The classifier's error and log-loss (nats), the adversary's mean accuracy, and how many and how small the cells.
 
-    They are estimates from the records that the cells are made of: of who predicts for each cell what the teacher says
-    of its records, and of who guesses as `Cells` describes.
+    These are estimates from the cells' own records, for a classifier that predicts for each cell what the teacher says
+    of its records, and an adversary who guesses as `Cells` describes.
     """
 
     error: float
@@ -215,7 +215,7 @@ class MeasuredCells:
 
 
 def stack_columns(columns: Sequence[Codes], n: int) -> Codes:
-    """Columns side by side; a table without columns where there are none."""
+    """Stack columns side by side; return an n × 0 table if there are none."""
     return np.column_stack(columns) if columns else np.zeros((n, 0), dtype=np.int64)
 
 
@@ -239,7 +239,7 @@ def _gather(
         for x in order[begins[i] : begins[i + 1]]:
             for e in range(starts[x], starts[x + 1]):
                 v = values[e]
-                if counts[e] == 0:  # of a record that only counts in the groups
+                if counts[e] == 0:  # a record that counts only in the groups
                     continue
                 if total[v] == 0:
                     seen[k] = v
@@ -268,26 +268,26 @@ def _most_frequent(starts: Any, values: Any, counts: Any, owner: Any, many: int)
     return found, top
 
 
-# Cells under a grouping that changes attribute by attribute, seen as runs along one of them.
+# Cells under a grouping that changes attribute by attribute, as runs along one of them
 
 _PLACE_BITS = np.uint64(8)  # of a key: the place along the run's attribute
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Cells of a single attribute, in runs of those that all other attributes agree on, each sorted by its bucket.
+    """Cells of a single attribute, in runs that agree in all other attributes, each run sorted by bucket.
 
     Attributes
     ----------
     cells, begins : run r has the cells begins[r] … begins[r + 1] - 1
-    told : for each run Σ_p w_p M_p of the other attributes
-    by_bucket : buckets × the attribute's own values, where it is personal
+    others : for each run Σ_p w_p M_p of the other attributes
+    by_bucket : buckets × the attribute's own values, if it is personal
     personal : which personal attribute it is, or -1
     """
 
     cells: Cells
     begins: Codes
-    told: Floats
+    others: Floats
     by_bucket: Floats
     personal: int
 
@@ -324,7 +324,7 @@ class Grouped:
         return Runs(
             cells=joined,
             begins=of_run,
-            told=cells.sum_top_shares(first[of_run[:-1]], self.groups, without=a),
+            others=cells.sum_top_shares(first[of_run[:-1]], self.groups, without=a),
             by_bucket=cells.tables[p] if p >= 0 else np.zeros((cells.sizes[a], 0)),
             personal=p,
         )

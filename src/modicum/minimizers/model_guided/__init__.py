@@ -1,1 +1,1 @@
-"""Model-guided minimization [Goldsteen22]: the model asked, the tree on its predictions, the searches."""
+"""Model-guided minimization [Goldsteen22]: queries to the model, the tree on its predictions, the searches."""

@@ -1,11 +1,11 @@
-"""The best generalization for a target: refine what the tree made where it is too coarse, then merge what can be."""
+"""Find the best buckets for a target: refine the tree's buckets if they are too coarse, then merge."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.minimizers.model_guided.cell_search import Stands
+from modicum.minimizers.model_guided.cell_search import LeafRecords
 from modicum.minimizers.model_guided.guiding_tree import Losses
 from modicum.minimizers.model_guided.records import Matrix, Records
 from modicum.minimizers.model_guided.setting import (
@@ -21,22 +21,21 @@ from modicum.minimizers.model_guided.setting import (
 )
 from modicum.typing import Floats
 
-# The better search that [Goldsteen22 §5.3] asks for: merge the buckets whose loss the model feels least, down to
-# nothing.
+# The better search that [Goldsteen22 §5.3] asks for: merge the buckets that matter least to the model, down to nothing.
 #
 # Every step to less detail is tried on a sample of the records *with the model itself*: how many predictions does it
 # change, and how much does it hide? The steps that hide most for each changed prediction are taken together, as many as
 # a small budget of changed predictions allows.
 
 LEAST_STEP = 0.002  # of the predictions, that one round may change
-NEAR, FAR = 0.2, 0.5  # or this share of those that are changed already: on the way to the target, and beyond it
-_DOUBT = 0.3  # changed predictions that a step on few records may hide
+NEAR, FAR = 0.2, 0.5  # or this share of those already changed: on the way to the target, and beyond it
+_DOUBT = 0.3  # changed predictions that a step may have, although it changed none in the sample
 _TINY = 1e-12
 
 
 @dataclass(frozen=True)
 class DescentStep:
-    """An attribute in less detail: which buckets it touches, how many predictions it changes, what it hides."""
+    """A step of one attribute to less detail: the buckets it touches, what it hides, the predictions it changes."""
 
     attribute: int
     grouping: AttributeGrouping
@@ -51,7 +50,7 @@ class DescentStep:
 
 @dataclass
 class State:
-    """Where a search is: the buckets, the records as numbers, and each one's miss."""
+    """The state of a search: the buckets, the records as numbers, and each record's miss."""
 
     groupings: Groupings
     matrix: Matrix
@@ -65,7 +64,7 @@ class State:
         return cls(groupings, matrix, records.misses(matrix, np.arange(len(records))))
 
     def sum_misses(self, start: int = 0) -> float:
-        """How much is missed by the records from `start` on."""
+        """The total miss of the records from `start` on."""
         return float(self.misses[start:].sum())
 
     def agreement_of(self, start: int = 0) -> float:
@@ -73,14 +72,14 @@ class State:
         return 1.0 - float(self.misses[start:].mean())
 
     def after(self, steps: Sequence[DescentStep], records: Records) -> "State":
-        """The state once these steps are made, which touch different buckets."""
+        """The state after these steps, which touch different buckets."""
         groupings = list(self.groupings)
         for step in steps:
             groupings[step.attribute] = _redo_merge(groupings[step.attribute], self.groupings[step.attribute], step)
         return self.change_groupings(groupings, records)
 
     def change_groupings(self, groupings: Groupings, records: Records) -> "State":
-        """The state with other buckets; only what changes is asked again."""
+        """The state with other buckets; the model is asked only about records that change."""
         matrix = numbers_of(groupings, records)
         misses = self.misses.copy()
         changed = np.flatnonzero((matrix != self.matrix).any(axis=1))
@@ -89,17 +88,17 @@ class State:
 
 
 def _redo_merge(now: AttributeGrouping, before: AttributeGrouping, step: DescentStep) -> AttributeGrouping:
-    """A merge made before other merges of the same attribute, made after them."""
+    """Repeat a merge after other merges of the same attribute."""
     if now is before or len(step.touched) != 2:
         return step.grouping
     one, other = (int(now.bucket_of[before.members[bucket][0]]) for bucket in step.touched)
-    return now.merge_buckets(one, other, int(before.stands[step.touched[1]]))
+    return now.merge_buckets(one, other, int(before.representatives[step.touched[1]]))
 
 
 def descend(state: State, setting: Setting) -> Iterator[State]:
-    """The states of a path from this one to nothing collected of the free attributes, each coarser than the last.
+    """Yield the states from this one to nothing collected of the free attributes, each coarser than the last.
 
-    Steps are tried on the first `n_sample` records; what they do together is measured on all.
+    Steps are tried on the first `n_sample` records; their joint effect is measured on all.
     """
     while not setting.stop.asked:
         steps = try_steps(state, setting)
@@ -115,7 +114,7 @@ def budget_of(state: State, setting: Setting, rate: float) -> float:
 
 
 def try_steps(state: State, setting: Setting) -> list[DescentStep]:
-    """Every step to less detail, with what it costs on the first records and what it hides; the cheapest first."""
+    """List every step to less detail, with its cost on the first records and what it hides; the cheapest first."""
     records, losses, matrix = setting.tried, setting.losses, state.matrix[: setting.n_sample]
     found: list[tuple[int, AttributeGrouping, tuple[int, ...], float]] = []
     which, changed = [], []
@@ -147,7 +146,7 @@ def _gain(
     new: AttributeGrouping,
     touched: Sequence[int],
 ) -> float:
-    """What a step hides, from the buckets that it touches."""
+    """How much a step hides, computed from the buckets that it touches."""
     if len(touched) != 2:
         return losses.mean(a, new.members) - sum(parts)
     both = np.sort(np.concatenate([old.members[bucket] for bucket in touched]))
@@ -155,9 +154,9 @@ def _gain(
 
 
 def choose_steps(steps: Sequence[DescentStep], budget: float) -> list[DescentStep]:
-    """The cheapest step, and as many of the next ones as fit the budget and do not stand in each other's way.
+    """Choose the cheapest step, and as many of the next ones as fit the budget and do not conflict.
 
-    A bucket whose stand stays may take in several others; one that is taken in cannot do anything else.
+    A bucket that keeps its representative may absorb several others; an absorbed one cannot take part in another step.
     """
     taken: list[DescentStep] = []
     moved: set[tuple[int, int]] = set()
@@ -184,39 +183,38 @@ _FAILURES = 4  # steps that did not fit, before the search ends
 
 @dataclass(frozen=True)
 class FoundBuckets:
-    """The way from full detail to nothing, and which of its points was chosen."""
+    """The path from full detail to nothing, and which of its points was chosen."""
 
     path: list[GuidedPoint]
     chosen: int
 
 
 def best(setting: Setting) -> Iterator[FoundBuckets]:
-    """Search; each state found on the way is given as the last of a path, so that progress shows."""
+    """Search; yield the path after each new state, to show progress."""
     path: list[GuidedPoint] = []
 
-    def noted(state: State) -> FoundBuckets:
+    def add_point(state: State) -> FoundBuckets:
         path.append(setting.point(state.groupings, state.agreement_of(setting.n_sample)))
         return FoundBuckets(path, len(path) - 1)
 
-    yield noted(State.of(setting.build_exact_groupings(), setting.tried))
+    yield add_point(State.of(setting.build_exact_groupings(), setting.tried))
     state = refine_state(State.of(setting.of_tree(setting.tree), setting.tried), setting)
-    yield noted(state)
+    yield add_point(state)
     for closer in descend_within_target(state, setting):
         state = closer
-        yield noted(state)
+        yield add_point(state)
     at = len(path) - 1
     for beyond in descend(state, setting):
-        yield FoundBuckets(noted(beyond).path, at)
+        yield FoundBuckets(add_point(beyond).path, at)
     yield FoundBuckets(path, at)
 
 
 def refine_state(state: State, setting: Setting) -> State:
-    """The state with more detail, until the target is reached (or everything is as it was).
+    """Add detail until the target is reached (or everything is in full detail).
 
-    Always the attribute whose detail saves most predictions for each unit of information loss given up: to all its
-    codes apart, or where that is not enough to its exact values. `ILAG` [Goldsteen22 equation 3] is the inverse of
-    that; but it prefers, by its second case, attributes that save nothing at all. What is saved is looked up among the
-    records that are missed so far.
+    Each step refines the attribute that saves most predictions for each unit of information loss given up: to a bucket
+    for each code, or if that is not enough to exact values. `ILAG` [Goldsteen22 equation 3] is the inverse of that, but
+    its second case prefers attributes that save nothing at all. Savings are measured on the records missed so far.
     """
     while state.sum_misses(setting.n_sample) > setting.allowed and not setting.stop.asked:
         options = [(a, g) for a in setting.free for g in _finer(state.groupings[a], a, setting)]
@@ -237,7 +235,7 @@ def _finer(grouping: AttributeGrouping, a: int, setting: Setting) -> list[Attrib
 
 
 def _worth(state: State, options: Sequence[tuple[int, AttributeGrouping]], setting: Setting) -> list[float]:
-    """Predictions saved by each option for the information loss that it gives up."""
+    """The predictions that each option saves for each unit of information loss that it gives up."""
     missed = np.flatnonzero(state.misses)
     matrices = []
     for a, grouping in options:
@@ -254,7 +252,7 @@ def _worth(state: State, options: Sequence[tuple[int, AttributeGrouping]], setti
 
 
 def descend_within_target(state: State, setting: Setting) -> Iterator[State]:
-    """Steps to less detail as long as the target is kept on the records to choose on."""
+    """Go to less detail as long as the records to choose on keep the target."""
     refused: set[tuple[int, tuple[int, ...]]] = set()
     failures = 0
     while failures < _FAILURES and not setting.stop.asked:
@@ -273,13 +271,13 @@ def descend_within_target(state: State, setting: Setting) -> Iterator[State]:
             failures += 1
             continue
         if any(after.groupings[a].n_buckets != state.groupings[a].n_buckets for a, _ in refused):
-            refused.clear()  # buckets are numbered anew
+            refused.clear()  # buckets have new numbers
         state = after
         yield state
 
 
 def _take_steps(state: State, steps: Sequence[DescentStep], setting: Setting) -> State | None:
-    """The state after as many of the steps as keep the target; None where the first alone does not."""
+    """The state after as many of the steps as keep the target; None if even the first alone does not."""
     while steps:
         after = state.after(steps, setting.tried)
         if after.sum_misses(setting.n_sample) <= setting.allowed:
@@ -288,34 +286,34 @@ def _take_steps(state: State, steps: Sequence[DescentStep], setting: Setting) ->
     return None
 
 
-# The search of [Goldsteen22 §3.1], as it is written there.
+# The search of [Goldsteen22 §3.1], as published
 
 
 @dataclass(frozen=True)
 class PaperStep:
     """One iteration: the tree, the attributes taken out of the generalization, and its buckets as a point.
 
-    `agreement` is that of the cells, by which the paper decides; the point has that of the buckets by themselves.
+    `agreement` is that of the cells, by which the paper decides; the point has that of the buckets alone.
     """
 
-    stands: Stands
+    leaf_records: LeafRecords
     kept: list[int]
     agreement: float
     point: GuidedPoint
 
 
 def paper(setting: Setting, representatives: str) -> list[PaperStep]:
-    """Its iterations, the chosen one last.
+    """Return the iterations of the paper's search, the chosen one last.
 
-    Where the leaves of the homogeneous tree reach the target, the tree is pruned by one level after another as long as
-    they still do. Where they do not, the attribute with the lowest ILAG leaves the generalization, until they do:
+    If the leaves of the homogeneous tree reach the target, the tree is pruned level by level as long as they still do.
+    If not, the attribute with the lowest ILAG leaves the generalization, one after another until they do:
 
         ILAG(f) = NCP(f) / gain(f), or NCP(f) where the gain is 0  (equation 3),
 
-    with NCP(f) of the global recoding and gain(f) the rise of the agreement as f is left as it is (a fall counts as 0).
+    with NCP(f) of the global recoding, and gain(f) the rise of the agreement if f stays exact (a fall counts as 0).
     """
     locked = [a for a, c in enumerate(setting.coder.codings) if a not in setting.free and not c.attribute.forbidden]
-    steps = [_step(Stands.of(setting.tree, setting, representatives), locked, setting)]
+    steps = [_step(LeafRecords.of(setting.tree, setting, representatives), locked, setting)]
     if steps[0].agreement >= setting.target:
         return _prune_levels(steps, setting, representatives)
     while (
@@ -326,27 +324,27 @@ def paper(setting: Setting, representatives: str) -> list[PaperStep]:
         last = steps[-1]
         left = [a for a in setting.free if a not in last.kept]
         everyone = np.arange(setting.n_choose)
-        agreements = 1.0 - last.stands.sum_misses_with(last.kept, left, everyone) / setting.n_choose
+        agreements = 1.0 - last.leaf_records.sum_misses_with(last.kept, left, everyone) / setting.n_choose
         losses = [setting.loss_of(a, last.point.groupings[a]) for a in left]
         gains = np.maximum(0.0, agreements - last.agreement)
         ilag = [loss / gain if gain else loss for loss, gain in zip(losses, gains, strict=True)]
-        steps.append(_step(last.stands, [*last.kept, left[int(np.argmin(ilag))]], setting))
+        steps.append(_step(last.leaf_records, [*last.kept, left[int(np.argmin(ilag))]], setting))
     return steps
 
 
 def _prune_levels(steps: list[PaperStep], setting: Setting, representatives: str) -> list[PaperStep]:
     for level in range(1, int(setting.nodes.heights[0]) + 1):
-        step = _step(Stands.of(setting.nodes.by_level(level), setting, representatives), steps[0].kept, setting)
+        step = _step(LeafRecords.of(setting.nodes.by_level(level), setting, representatives), steps[0].kept, setting)
         if step.agreement < setting.target or setting.stop.asked:
             break
         steps.append(step)
     return steps
 
 
-def _step(stands: Stands, kept: Sequence[int], setting: Setting) -> PaperStep:
-    groupings = setting.of_tree(stands.tree)
+def _step(leaf_records: LeafRecords, kept: Sequence[int], setting: Setting) -> PaperStep:
+    groupings = setting.of_tree(leaf_records.tree)
     for a in kept:
         groupings[a] = exactly(setting.coder.codings[a])
-    agreement = 1.0 - float(stands.misses(kept).mean())
+    agreement = 1.0 - float(leaf_records.misses(kept).mean())
     recoded = State.of(groupings, setting.tried).agreement_of(setting.n_sample)
-    return PaperStep(stands, sorted(kept), agreement, setting.point(groupings, recoded))
+    return PaperStep(leaf_records, sorted(kept), agreement, setting.point(groupings, recoded))

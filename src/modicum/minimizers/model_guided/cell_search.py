@@ -1,6 +1,6 @@
-"""Cells for a target: the tree pruned as far as it goes; attributes told in full where the whole tree falls short.
+"""Find cells for a target: prune the tree as far as possible, or add exact attributes if the whole tree falls short.
 
-Each leaf has one record that stands for it, and leaves and records together make the artifact.
+One record represents each leaf; leaves and records together make the artifact.
 """
 
 from collections.abc import Sequence
@@ -22,51 +22,52 @@ from modicum.table.codes import Coder, Coding, all_counts, usual_code, weighted_
 from modicum.trees import Tree
 from modicum.typing import Codes, Floats
 
-# One record for each cell: made up from its box alone, so that the model says of it what it says of most of the cell.
+# One synthetic record for each cell: made from its box alone, and with the cell's usual prediction
 #
-# Each value is the middle of what *all* records have within the box's side: the median of an attribute with an order,
-# the most frequent category. No cell's own records are looked at, of which there may be one. Where the model says
-# something else of such a record, single values are moved within the box, then whole records are drawn from it, each
-# attribute by itself; the nearest one of which the model says what it should is taken.
+# Each value is the middle of what *all* records have within the box: the median of an attribute with an order, else the
+# most frequent category. A cell's own records are not used, since there may be only one. If the model has another
+# prediction for this record, single values are moved within the box, then whole records are drawn from it, each
+# attribute independently; the nearest one with the usual prediction is taken.
 
-_SHARES = (0.05, 0.25, 0.75, 0.95)  # where a number is tried besides its median
-_OTHERS = 4  # categories that are tried besides the most frequent
-_DRAWN = 40  # whole records that are tried
+_SHARES = (0.05, 0.25, 0.75, 0.95)  # quantiles to try besides the median of a number
+_OTHERS = 4  # categories to try besides the most frequent
+_DRAWN = 40  # whole records to try
 
 
 def synthetic(setting: Setting, tree: Tree, leaves: Codes) -> Matrix:
-    """A made-up record for each leaf, as codes."""
-    asked, outcomes = setting.tried, setting.tried.outcomes
+    """Make a synthetic record for each leaf, as codes."""
+    records, outcomes = setting.tried, setting.tried.outcomes
     boxes = _boxes(tree, setting.coder)
     found = np.array([box.middle() for box in boxes])
     usual = _usual_predictions(setting, leaves, tree.n_leaves)
-    off = _off(outcomes, asked.predictions(found), usual)
-    wrong = np.flatnonzero(off > _bearable(setting, leaves, tree.n_leaves))
+    off = _off(outcomes, records.predictions(found), usual)
+    wrong = np.flatnonzero(off > _tolerance(setting, leaves, tree.n_leaves))
     if not len(wrong):
         return found
     random = np.random.default_rng(0)
     tries = [boxes[leaf].nearby(found[leaf], random) for leaf in wrong.tolist()]
-    said = np.split(asked.predictions(np.concatenate(tries)), np.cumsum([len(others) for others in tries])[:-1])
-    for leaf, others, predictions in zip(wrong.tolist(), tries, said, strict=True):
-        own = _off(outcomes, predictions, usual[leaf])
+    ends = np.cumsum([len(others) for others in tries])
+    predictions = np.split(records.predictions(np.concatenate(tries)), ends[:-1])
+    for leaf, others, predicted in zip(wrong.tolist(), tries, predictions, strict=True):
+        own = _off(outcomes, predicted, usual[leaf])
         if own.min() < off[leaf]:
             found[leaf] = others[int(np.argmin(own))]  # the first, which is the nearest
     return found
 
 
 def nearest_records(setting: Setting, tree: Tree, leaves: Codes) -> Codes:
-    """The paper's choice: the place of the actual record nearest to the middle, of those with the usual prediction."""
+    """The paper's choice: the place of the actual record nearest to the middle that has the usual prediction."""
     outcomes, codings = setting.tried.outcomes, setting.coder.codings
     middles = np.array([box.middle() for box in _boxes(tree, setting.coder)])
-    usual, said = _usual_predictions(setting, leaves, tree.n_leaves), outcomes.original[setting.rows]
-    off = np.zeros(len(said)) if outcomes.classes is None else (said != usual[leaves]).astype(np.float64)
+    usual, predictions = _usual_predictions(setting, leaves, tree.n_leaves), outcomes.original[setting.rows]
+    off = np.zeros(len(predictions)) if outcomes.classes is None else (predictions != usual[leaves]).astype(np.float64)
     order = np.lexsort([_distances(codings, setting.codes, middles[leaves]), off, leaves])
     return order[np.unique(leaves[order], return_index=True)[1]]
 
 
 @dataclass(frozen=True)
 class _Box:
-    """The codes of each attribute that a leaf leaves possible, and how often all records have each."""
+    """The codes of each attribute that are possible in a leaf, and their counts among all records."""
 
     codings: Sequence[Coding]
     codes: list[Codes]
@@ -79,7 +80,7 @@ class _Box:
         for j, coding in enumerate(coder.codings):
             own = reached.get(j, np.arange(coding.n_codes))
             values = own[own < coding.n_values]
-            own = values if len(values) else own  # missing stands only where nothing else is possible
+            own = values if len(values) else own  # missing is a representative only if nothing else is possible
             codes.append(own)
             counts.append(all_counts(coding)[own])
         return cls(coder.codings, codes, counts)
@@ -88,7 +89,7 @@ class _Box:
         return np.array([self._at(j, 0.5) for j in range(len(self.codes))], dtype=np.int64)
 
     def _at(self, j: int, share: float) -> int:
-        """The code of an attribute below which this share of the records lies; the most frequent category."""
+        """The code of an attribute below which this share of the records lies; or the most frequent category."""
         codes, counts = self.codes[j], self.counts[j]
         if not self.codings[j].attribute.has_order:
             return int(codes[np.argmax(counts)])
@@ -125,13 +126,13 @@ def _boxes(tree: Tree, coder: Coder) -> list[_Box]:
 
 
 def _usual_predictions(setting: Setting, leaves: Codes, n_leaves: int) -> Floats:
-    """What the model says in each leaf: the most frequent class, or the mean number."""
+    """The usual prediction in each leaf: the most frequent class, or the mean number."""
     outcomes = setting.tried.outcomes
-    said = outcomes.original[setting.rows]
+    predictions = outcomes.original[setting.rows]
     if outcomes.classes is None:
-        return np.bincount(leaves, weights=said, minlength=n_leaves) / np.bincount(leaves, minlength=n_leaves)
+        return np.bincount(leaves, weights=predictions, minlength=n_leaves) / np.bincount(leaves, minlength=n_leaves)
     k = len(outcomes.classes)
-    return np.bincount(leaves * k + said, minlength=n_leaves * k).reshape(n_leaves, k).argmax(axis=1)
+    return np.bincount(leaves * k + predictions, minlength=n_leaves * k).reshape(n_leaves, k).argmax(axis=1)
 
 
 def _off(outcomes: Outcomes, predictions: npt.NDArray[Any], usual: Floats | float) -> Floats:
@@ -141,20 +142,20 @@ def _off(outcomes: Outcomes, predictions: npt.NDArray[Any], usual: Floats | floa
     return (predictions != outcomes.classes[np.asarray(usual, dtype=np.int64)]).astype(np.float64)
 
 
-def _bearable(setting: Setting, leaves: Codes, n_leaves: int) -> Floats:
-    """How far the model's word on a made-up record may be off: nothing for a class, half the spread for a number."""
+def _tolerance(setting: Setting, leaves: Codes, n_leaves: int) -> Floats:
+    """How far the prediction of a synthetic record may be off: not at all for a class, half the spread for a number."""
     outcomes = setting.tried.outcomes
     if outcomes.classes is not None:
         return np.zeros(n_leaves)
-    said = outcomes.original[setting.rows]
+    predictions = outcomes.original[setting.rows]
     counts = np.bincount(leaves, minlength=n_leaves)
-    mean = np.bincount(leaves, weights=said, minlength=n_leaves) / counts
-    square = np.bincount(leaves, weights=said**2, minlength=n_leaves) / counts
+    mean = np.bincount(leaves, weights=predictions, minlength=n_leaves) / counts
+    square = np.bincount(leaves, weights=predictions**2, minlength=n_leaves) / counts
     return 0.5 * np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
 def _distances(codings: Sequence[Coding], codes: npt.NDArray[np.integer], middles: Matrix) -> Floats:
-    """Steps apart in an attribute with an order, as a share of all steps; 1 for another category."""
+    """Sum over attributes the steps apart, as a share of all steps; 1 for another category without order."""
     total = np.zeros(len(codes))
     for j, coding in enumerate(codings):
         one, other = codes[:, j].astype(np.int64), middles[:, j]
@@ -165,55 +166,55 @@ def _distances(codings: Sequence[Coding], codes: npt.NDArray[np.integer], middle
 
 # The search
 
-_ROWS = 100_000  # that the model is asked about together
-_TRIES = 6  # trees of the way that are tried with their records
+_ROWS = 100_000  # that the model predicts at once
+_TRIES = 6  # pruned trees to try with their records
 
 
 @dataclass(frozen=True)
-class Stands:
-    """A tree with one record per leaf, as numbers of `asked`, whose records from `start` on are those to choose on."""
+class LeafRecords:
+    """A tree with one record per leaf, as numbers of `records`; those from `start` on are the records to choose on."""
 
     tree: Tree
     sizes: Codes
-    asked: Records
+    records: Records
     start: int
     numbers: Matrix
 
     @classmethod
-    def of(cls, tree: Tree, setting: Setting, representatives: str) -> "Stands":
+    def of(cls, tree: Tree, setting: Setting, representatives: str) -> "LeafRecords":
         leaves = tree.apply(setting.codes)
         sizes = np.bincount(leaves, minlength=tree.n_leaves)
         if representatives == "synthetic":
             numbers = synthetic(setting, tree, leaves)
             return cls(tree, sizes, setting.tried, setting.n_sample, numbers)
         people = setting.rows[nearest_records(setting, tree, leaves)]
-        asked = setting.tried.beside(people, setting.n_sample)
-        return cls(tree, sizes, asked, len(people), asked.exact[: len(people)])
+        records = setting.tried.preceded_by(people, setting.n_sample)
+        return cls(tree, sizes, records, len(people), records.exact[: len(people)])
 
     def matrix(self, kept: Sequence[int], which: Codes | slice = slice(None)) -> Matrix:
-        """Some of the records to choose on, where each one's cell stands for it but for the attributes kept."""
-        codes, exact = self.asked.codes[self.start :][which], self.asked.exact[self.start :][which]
+        """Some of the records to choose on, replaced by their leaves' records except in the kept attributes."""
+        codes, exact = self.records.codes[self.start :][which], self.records.exact[self.start :][which]
         matrix = self.numbers[self.tree.apply(codes)]
         matrix[:, list(kept)] = exact[:, list(kept)]
         return matrix
 
     def misses(self, kept: Sequence[int]) -> Floats:
-        """How far the model's word on those is from its word on the full records."""
-        return self.asked.misses(self.matrix(kept), np.arange(self.start, len(self.asked)))
+        """How far the predictions for these are from those for the full records."""
+        return self.records.misses(self.matrix(kept), np.arange(self.start, len(self.records)))
 
     def sum_misses_with(self, kept: Sequence[int], others: Sequence[int], which: Codes) -> Floats:
-        """What some of those miss in all as one more attribute is kept, each of the others in turn."""
+        """The total miss of some of these if one more attribute is kept, for each of the others."""
         at_once = max(1, _ROWS // max(1, len(which)))
         found: list[Floats] = []
         for start in range(0, len(others), at_once):
             matrices = [self.matrix([*kept, a], which) for a in others[start : start + at_once]]
-            misses = self.asked.misses(np.concatenate(matrices), np.tile(self.start + which, len(matrices)))
+            misses = self.records.misses(np.concatenate(matrices), np.tile(self.start + which, len(matrices)))
             found.append(misses.reshape(len(matrices), -1).sum(axis=1))
         return np.concatenate(found)
 
 
-def search_cells(setting: Setting, representatives: str) -> tuple[Stands, list[int]]:
-    """The tree and its records, and the attributes that are kept besides."""
+def search_cells(setting: Setting, representatives: str) -> tuple[LeafRecords, list[int]]:
+    """Return the tree with its records, and the attributes to keep exact."""
     kept = [a for a, c in enumerate(setting.coder.codings) if a not in setting.free and not c.attribute.forbidden]
     way = setting.pruned
     surplus = 0.0
@@ -221,55 +222,57 @@ def search_cells(setting: Setting, representatives: str) -> tuple[Stands, list[i
         fitting = np.flatnonzero(way.costs <= setting.allowed - surplus)
         if not len(fitting):
             break
-        stands = Stands.of(way.tree(int(fitting[-1])), setting, representatives)
-        missed = float(stands.misses(kept).sum())
+        leaf_records = LeafRecords.of(way.tree(int(fitting[-1])), setting, representatives)
+        missed = float(leaf_records.misses(kept).sum())
         if missed <= setting.allowed:
-            return stands, kept
+            return leaf_records, kept
         surplus += max(missed - setting.allowed, 1.0)
-    # The whole tree but for questions that no record to choose on needs.
-    stands = Stands.of(way.tree(int(np.flatnonzero(way.costs <= way.costs.min())[-1])), setting, representatives)
-    return stands, release_attributes(stands, setting, kept)
+    # The whole tree, except for questions that no record to choose on needs.
+    leaf_records = LeafRecords.of(
+        way.tree(int(np.flatnonzero(way.costs <= way.costs.min())[-1])), setting, representatives
+    )
+    return leaf_records, release_attributes(leaf_records, setting, kept)
 
 
-def release_attributes(stands: Stands, setting: Setting, kept: Sequence[int]) -> list[int]:
-    """More attributes told in full until the target is reached: always the one that saves most for what it tells.
+def release_attributes(leaf_records: LeafRecords, setting: Setting, kept: Sequence[int]) -> list[int]:
+    """Keep more attributes exact until the target is reached, always the one that saves most for what it reveals.
 
-    What is saved is looked up among the records that are missed so far.
+    Savings are measured on the records missed so far.
     """
-    kept, misses = list(kept), stands.misses(kept)
+    kept, misses = list(kept), leaf_records.misses(kept)
     while misses.sum() > setting.allowed and not setting.stop.asked:
         others = [a for a in setting.free if a not in kept]
         if not others:
             break
-        saved = misses.sum() - stands.sum_misses_with(kept, others, np.flatnonzero(misses))
+        saved = misses.sum() - leaf_records.sum_misses_with(kept, others, np.flatnonzero(misses))
         kept.append(others[int(np.argmax(saved / np.maximum(setting.losses.shares[others], 1e-6)))])
-        misses = stands.misses(kept)
+        misses = leaf_records.misses(kept)
     return sorted(kept)
 
 
-def hidden(stands: Stands, kept: Sequence[int], setting: Setting) -> float:
-    """The information loss of all records in these cells, as the losses count it."""
-    losses, tree = setting.losses, stands.tree
+def hidden(leaf_records: LeafRecords, kept: Sequence[int], setting: Setting) -> float:
+    """The information loss of all records in these cells, by the losses of the setting."""
+    losses, tree = setting.losses, leaf_records.tree
     found = 0.0
     for node, leaf in tree.leaf_numbers().items():
         reached = {tree.layout.splits[a]: np.flatnonzero(codes) for a, codes in tree.reaching(node).items()}
-        told = [
+        lost = [
             0.0 if a in kept else losses.of(a, reached[a]) if a in reached else 1.0 for a in range(len(losses.shares))
         ]
-        found += float(stands.sizes[leaf] * (losses.shares @ told))
-    return found / float(stands.sizes.sum())
+        found += float(leaf_records.sizes[leaf] * (losses.shares @ lost))
+    return found / float(leaf_records.sizes.sum())
 
 
-# A pruned tree and one record for each leaf, made into the artifact.
+# The artifact, from a pruned tree and one record for each leaf
 
 
-def artifact(stands: Stands, kept: Sequence[int], setting: Setting, representatives: str) -> CellPartition:
-    """The cells, with what the model says of each; the attributes kept are told in full."""
-    asked, tree, coder = stands.asked, stands.tree, setting.coder
-    said = [None if kept else asked.outcomes.plain(p) for p in asked.predictions(stands.numbers)]
+def artifact(leaf_records: LeafRecords, kept: Sequence[int], setting: Setting, representatives: str) -> CellPartition:
+    """Return the cells with the prediction of each; kept attributes are collected exactly."""
+    records, tree, coder = leaf_records.records, leaf_records.tree, setting.coder
+    predictions = [None if kept else records.outcomes.plain(p) for p in records.predictions(leaf_records.numbers)]
     leaves = [
-        Cell(prediction=word, values=tuple(asked.value(j, int(number)) for j, number in enumerate(row)))
-        for word, row in zip(said, stands.numbers, strict=True)
+        Cell(prediction=prediction, values=tuple(records.value(j, int(number)) for j, number in enumerate(row)))
+        for prediction, row in zip(predictions, leaf_records.numbers, strict=True)
     ]
     found = dict(zip(tree.layout.splits, tree.buckets(), strict=True))
     parts = [partition(c, found[j]) if j in found else drop(c) for j, c in enumerate(coder.codings)]
@@ -311,7 +314,7 @@ def _find_unseen_codes(part: AnyPartition, table: npt.NDArray[Any]) -> set[int]:
 
 
 def one_cell(g: Generalization, representatives: str) -> CellPartition:
-    """A generalization as a single cell, of which each attribute's bucket is told."""
+    """Return a generalization as a single cell that keeps each attribute's bucket."""
     nothing = Generalization(g.schema, [Dropped(attribute=p.attribute, value=p.value) for p in g.partitions])
     kept = [p for p in g.partitions if not isinstance(p, Dropped)]
     values = tuple(p.value for p in g.partitions)

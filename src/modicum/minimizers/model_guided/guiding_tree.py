@@ -1,4 +1,4 @@
-"""The tree that learns what the model says: grown to pure leaves, priced and pruned [Goldsteen22 §3.1, §5.3]."""
+"""The tree that learns the model's predictions: grown to pure leaves, then pruned [Goldsteen22 §3.1, §5.3]."""
 
 import heapq
 from collections.abc import Callable, Sequence
@@ -27,14 +27,14 @@ def homogeneous_tree(
     max_depth: int | None,
     stop: Stop,
 ) -> Tree:
-    """A Gini tree on the columns `free`, grown until no split tells predictions apart.
+    """Grow a Gini tree on the columns `free` until no split separates predictions.
 
     Parameters
     ----------
     coder : Coder
     codes : array, one row per record
     targets : array, one column per target
-        What is learned; several columns for a number, one for each threshold.
+        What the tree learns; several columns for a number, one for each threshold.
     free : the attributes that may be asked for
     max_depth : int, optional
     stop : Stop
@@ -63,7 +63,7 @@ def homogeneous_tree(
     )
 
 
-# How much of an attribute is hidden where some of its codes are told apart no more [Goldsteen22 §2.2, §5.1].
+# How much of an attribute is hidden if some of its codes are no longer distinguished [Goldsteen22 §2.2, §5.1]
 
 
 class Losses:
@@ -73,7 +73,7 @@ class Losses:
     ----------
     coder : Coder
     shares : each attribute's weight; they sum to 1
-    loss : 'ncp', 'entropy', or a function of an attribute's coding and the codes that are left possible
+    loss : 'ncp', 'entropy', or a function of an attribute's coding and the codes that remain possible
     """
 
     def __init__(self, coder: Coder, shares: Sequence[float], loss: Any) -> None:
@@ -85,7 +85,7 @@ class Losses:
         self._known: list[dict[bytes, float]] = [{} for _ in coder.codings]
 
     def of(self, attribute: int, codes: Codes) -> float:
-        """The loss where these codes are left: 0 where it is one alone in full detail, 1 where nothing is told."""
+        """The loss if these codes remain possible: 0 for a single code in full detail, 1 if nothing is known."""
         if len(codes) == len(self.counts[attribute]):
             return 1.0
         key = codes.tobytes()
@@ -108,7 +108,7 @@ def _loss(loss: Any, coding: Coding) -> Callable[[Codes], float]:
     if loss == "ncp":
         if isinstance(coding, NumberCoding):
             return _width_loss(coding)
-        return lambda codes: share_of_values(len(codes), coding.n_codes)  # equation (2): how many values are left
+        return lambda codes: share_of_values(len(codes), coding.n_codes)  # equation (2): how many values remain
     if loss == "entropy":
         return _entropy_loss(coding)
     if callable(loss):
@@ -120,7 +120,7 @@ def _loss(loss: Any, coding: Coding) -> Callable[[Codes], float]:
 
 def _check_loss(value: Any) -> float:
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        raise ParameterError(f"The 'loss' function must give a number from 0 to 1. Got {value!r} instead.")
+        raise ParameterError(f"The 'loss' function must return a number from 0 to 1. Got {value!r} instead.")
     return float(value)
 
 
@@ -139,9 +139,9 @@ def _width_loss(coding: NumberCoding) -> Callable[[Codes], float]:
 
 
 def _entropy_loss(coding: Coding) -> Callable[[Codes], float]:
-    """The entropy that is left of the value where these codes are possible, over that of the attribute.
+    """The remaining entropy of the value if these codes are possible, over that of the attribute.
 
-    H(v | v in G) / H(v), at most 1, from the records' shares: a loss that counts what is rare less than NCP does.
+    H(v | v in G) / H(v), at most 1, from the records' shares. Rare values count less than in NCP.
     """
     counts = all_counts(coding)
     whole = _entropy(counts)
@@ -158,9 +158,9 @@ def _entropy(counts: Any) -> float:
 
 # Which questions of the tree are worth their detail: its nodes, from the leaves up [Goldsteen22 §3.1 and §5.3].
 #
-# The paper prunes level by level. The better way is weakest-link pruning (Breiman et al. 1984) with the information
-# loss in the place of the tree's size: always remove the questions below the node where the fewest predictions change
-# for each unit of loss that this adds. The trees along that way are nested.
+# The paper prunes level by level. Weakest-link pruning (Breiman et al. 1984) is better, with the information loss
+# instead of the tree's size: always remove the questions below the node where the fewest predictions change for each
+# unit of loss that this adds. The trees along this path are nested.
 
 _TINY = 1e-12
 
@@ -174,7 +174,7 @@ class Nodes:
 
     @cached_property
     def children(self) -> list[tuple[int, int]]:
-        """Of each question, its two sides."""
+        """The two sides of each question."""
         splits = self.tree.splits
         places = {split.node: i for i, split in enumerate(splits)}
         places |= {node: len(splits) + leaf for node, leaf in self.tree.leaf_numbers().items()}
@@ -182,7 +182,7 @@ class Nodes:
 
     @cached_property
     def parents(self) -> list[int]:
-        """Of each node the question above, -1 for the root."""
+        """The question above each node; -1 for the root."""
         found = [-1] * (2 * len(self.children) + 1)
         for parent, sides in enumerate(self.children):
             for child in sides:
@@ -191,14 +191,14 @@ class Nodes:
 
     @cached_property
     def heights(self) -> Codes:
-        """How many questions follow below each node, at most."""
+        """The most questions that follow below each node."""
         found = np.zeros(len(self.parents), dtype=np.int64)
         for i, (left, right) in reversed(list(enumerate(self.children))):
             found[i] = 1 + max(found[left], found[right])
         return found
 
     def sum_leaves(self, of_leaves: Floats) -> Floats:
-        """A sum for every node, from those of the leaves."""
+        """Sum values of leaves for every node."""
         m = len(self.children)
         found = np.concatenate([np.zeros((m, *of_leaves.shape[1:])), of_leaves])
         for i, (left, right) in reversed(list(enumerate(self.children))):
@@ -207,7 +207,7 @@ class Nodes:
 
     @cached_property
     def information_loss(self) -> Floats:
-        """What a record's box hides at each node: the weighted mean over the attributes."""
+        """How much a record's box hides at each node: the weighted mean over the attributes."""
         losses, splits = self.losses, self.tree.layout.splits
         found = np.zeros(len(self.parents))
         found[0] = 1.0
@@ -236,9 +236,9 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Pruned:
-    """A way from the whole tree to its root: which node became a leaf at each step, and what each tree then costs.
+    """A path from the whole tree to its root: the node that became a leaf at each step, and the cost of each tree.
 
-    `costs` are those of the records to choose on; `hidden` is the mean information loss. Both begin with no step.
+    `costs` are those of the records to choose on; `hidden` is the mean information loss. Both start at the whole tree.
     """
 
     nodes: Nodes
@@ -260,10 +260,10 @@ def weakest_links(nodes: Nodes, sizes: Floats, costs: Floats, other_costs: Float
     ----------
     nodes : Nodes
     sizes : records at each node
-    costs : what each node costs as a leaf, among the records that the tree has learned from
+    costs : the cost of each node as a leaf, among the records that the tree has learned from
     other_costs : the same among the records to choose on
     """
-    # Of each node, what it costs, costs the others and hides: as a leaf, and now, by the leaves below it.
+    # Each node's cost, cost among the others and information loss: as a leaf, and now, by the leaves below it.
     own = np.column_stack([costs, other_costs, sizes * nodes.information_loss])
     m = len(nodes.children)
     now = nodes.sum_leaves(own[m:])
@@ -305,32 +305,33 @@ def _remove(node: int, children: Sequence[tuple[int, int]], gone: list[bool]) ->
             waiting += children[i]
 
 
-# What each node of the tree would cost as a leaf: the predictions that are not its usual one.
+# The cost of each node as a leaf: the predictions that differ from its usual one
 
 
 def node_costs(nodes: Nodes, outcomes: Outcomes, rows: Codes, leaves: Codes, others: Codes, at: Codes) -> list[Floats]:
-    """Records, costs among those learned from, and costs among the others (rows and the leaves they are in).
+    """Return records, costs among those learned from, and costs among the others (in the leaves `at`).
 
-    The usual prediction of a node is that of most records that the tree has learned from; for R² it is their mean, and
-    the cost is the squared difference from it over the variance.
+    The usual prediction of a node is the most frequent one among the records that the tree has learned from; for R² it
+    is their mean, and the cost is the squared difference from it over the variance.
     """
-    said, other_said = outcomes.guide[rows], outcomes.guide[others]
+    predictions, other_predictions = outcomes.guide[rows], outcomes.guide[others]
     n = nodes.tree.n_leaves
     sizes = nodes.sum_leaves(np.bincount(leaves, minlength=n).astype(np.float64))
     if outcomes.kind == "r2":
-        mean = _sum_by_node(nodes, leaves, said) / np.maximum(sizes, 1)
+        mean = _sum_by_node(nodes, leaves, predictions) / np.maximum(sizes, 1)
         count = nodes.sum_leaves(np.bincount(at, minlength=n).astype(np.float64))
-        own = _squares(nodes, leaves, said, mean, sizes)
-        return [sizes, own / outcomes.scale, _squares(nodes, at, other_said, mean, count) / outcomes.scale]
+        own = _squares(nodes, leaves, predictions, mean, sizes)
+        other = _squares(nodes, at, other_predictions, mean, count)
+        return [sizes, own / outcomes.scale, other / outcomes.scale]
     k = int(outcomes.guide.max()) + 1
-    table = nodes.sum_leaves(_count_predictions(leaves, said, n, k))
-    other = nodes.sum_leaves(_count_predictions(at, other_said, n, k))
+    table = nodes.sum_leaves(_count_predictions(leaves, predictions, n, k))
+    other = nodes.sum_leaves(_count_predictions(at, other_predictions, n, k))
     usual, every = table.argmax(axis=1), np.arange(len(table))
     return [sizes, table.sum(axis=1) - table[every, usual], other.sum(axis=1) - other[every, usual]]
 
 
-def _count_predictions(leaves: Codes, said: Codes, n_leaves: int, k: int) -> Floats:
-    return np.bincount(leaves * k + said, minlength=n_leaves * k).reshape(n_leaves, k).astype(np.float64)
+def _count_predictions(leaves: Codes, predictions: Codes, n_leaves: int, k: int) -> Floats:
+    return np.bincount(leaves * k + predictions, minlength=n_leaves * k).reshape(n_leaves, k).astype(np.float64)
 
 
 def _sum_by_node(nodes: Nodes, leaves: Codes, values: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Model-guided minimization: the least that a model which exists already needs [Goldsteen22]."""
+"""Model-guided minimization: the least data that an existing model needs [Goldsteen22]."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,77 +28,77 @@ from modicum.table.schema import Schema
 from modicum.table.splits import Split, split_rows
 
 CHOOSE, REPORT = 0.25, 0.25  # shares of the records; the others are learned from
-_SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records that steps are tried on (half of those learned from), and chosen on
+_SAMPLE, _MOST_CHOOSE = 1_500, 20_000  # records to try steps on (at most half of those learned from), and to choose on
 _FEWEST = 8
 
 
 class ModelGuided(Minimizer):
-    """Collect what a fitted model needs to say the same as it says of full records [Goldsteen22 §3].
+    """Collect what a fitted model needs for the same predictions as on full records [Goldsteen22 §3].
 
-    The model is only ever asked for predictions: it is neither trained again nor looked into, and no labels are needed.
-    A tree learns what it says, until each leaf holds one prediction alone; the buckets that its questions make of each
-    attribute are where the search begins.
+    The model is only asked for predictions: it is neither retrained nor inspected, and no labels are needed. A tree
+    learns its predictions until each leaf holds only one. The search begins with the buckets that the tree's questions
+    make of each attribute.
 
     With ``search="best"`` every merge of two buckets is tried with the model itself on a sample of the records, and
     those that hide most for each changed prediction are made, as long as the target holds (with a standard error to
-    spare) on records set aside for the choice. Where the tree's own buckets miss the target, attributes are first
-    refined, those before others that save most predictions for what they tell: both directions that [Goldsteen22 §5.3]
-    names. The tree of `cells_` is pruned by its weakest links. ``search="paper"`` is the paper's own: level after
-    level of the tree is pruned, or attributes leave the generalization in the order of ILAG. There the cells keep the
-    target; what the buckets keep by themselves may be more or less, and `held_out_` and `path_` say it.
+    spare) on records set aside for the choice. If the tree's own buckets miss the target, attributes are refined first,
+    starting with those that save most predictions for what they reveal; [Goldsteen22 §5.3] names both directions. The
+    tree of `cells_` is pruned by its weakest links. ``search="paper"`` is the paper's own search: the tree is pruned
+    level by level, or attributes leave the generalization in the order of ILAG. Then the cells keep the target; the
+    buckets alone may keep more or less, as `held_out_` and `path_` show.
 
-    Of the records given to `fit` half are learned from, a quarter is chosen on, and the last quarter is for the figures
-    that are reported; whole persons, where the schema names a person column.
+    Of the records given to `fit`, half are for learning, a quarter for choosing, and a quarter for the reported
+    figures. A person's records stay together if the schema names a person column.
 
     Parameters
     ----------
     model : fitted estimator, or function of a frame
-        Gets frames like X (arrays where X is one) and says one thing of each record. Its preprocessing belongs inside.
+        Takes frames like X (arrays if X is one) and returns one prediction for each record. It includes preprocessing.
     target_agreement : float from 0 to 1
         The share of predictions to keep (for a number: R², or see `agreement`).
     search : 'best' or 'paper'
     minimize : list of str, optional
-        Only these attributes; the others are collected as they are.
+        Only these attributes; the others are collected in full detail.
     agreement : 'auto', 'same', 'r2' or a number
-        What it means to keep a prediction: the same class, R² between predictions, or no further off than a number.
+        What it means to keep a prediction: the same class, R² between predictions, or a largest difference.
         By default the same class; R² for a regressor, and for a function that gives more than 32 different floats.
     representatives : 'synthetic' or 'record'
-        What stands for a cell of `cells_`: a made-up record, or the paper's choice, the record of an actual person.
+        What represents a cell of `cells_`: a synthetic record, or the paper's choice, the record of an actual person.
     generalizer : 'tree', 'clusters' or function
         What the tree learns: the model's predictions, or clusters of records within each; a function of records and
         predictions gives each record's group.
     loss : 'ncp', 'entropy' or function
-        What is raised: see `modicum.measures.ncp`; or the entropy that is left of each value; or a function of an
-        attribute's coding and the codes left possible, from 0 to 1.
+        The information loss to raise: NCP (`modicum.measures.ncp`), the remaining entropy of each value, or a function
+        of an attribute's coding and the codes that remain possible, from 0 to 1.
     loss_weights : dict, optional
-        How much each attribute counts in the loss, 1 by default: the sensitive ones more.
+        Weight of each attribute in the loss, 1 by default; give sensitive ones more.
     feature_slices : dict or list of lists, optional
         One-hot columns that are one category: name → columns. People are asked for the category.
     scaler : fitted transformer, optional
-        What scaled the numbers of X; people are asked for them in their own units.
+        The transformer that scaled the numbers of X; people are asked for them in original units.
     max_depth : int, optional
         The tree's depth limit.
     personal : list of str, optional
         Recorded in the artifact's schema.
     schema : Schema, optional
-        Kinds and roles; inferred where it is not given. What it locks is kept in full detail, what it forbids is never
+        Kinds and roles; inferred if not given. What it locks is kept in full detail, what it forbids is never
         collected.
     random_state : int, RandomState or None
-        Draws the parts.
+        Splits the records.
     progress : bool
-        Whether a bar is shown on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------
     generalization_ : Generalization
-        Global recoding: `transform(X, output="values")` is what the model is given; `feed(X)` where there are
-        `feature_slices` or a `scaler`.
+        Global recoding: the model gets `transform(X, output="values")`, or `feed(X)` if there are `feature_slices` or
+        a `scaler`.
     cells_ : CellPartition
-        Local recoding, which hides more but takes code where data is collected [Goldsteen22 §3.2].
+        Local recoding, which hides more but needs code where data is collected [Goldsteen22 §3.2].
     held_out_, cells_held_out_ : HeldOut
-        What each does on records held out: agreement with its interval, NCP, disclosure risk.
+        The figures of each on held-out records: agreement with its interval, NCP, disclosure risk.
     path_ : list of GuidedPoint
-        From full detail to nothing; of the paper's search its iterations.
+        From full detail to nothing; for the paper's search, its iterations.
     tree_ : Tree
         Homogeneous in the model's predictions, on codes of `coder_`.
     coder_ : Coder
@@ -160,7 +160,7 @@ class ModelGuided(Minimizer):
         self.progress = progress
 
     def __sklearn_clone__(self) -> "ModelGuided":
-        """A new estimator with the same, fitted model and scaler; a clone of the model would know nothing."""
+        """A new estimator with the same, fitted model and scaler; a clone of the model would be unfitted."""
         params = self.get_params(deep=False)
         copied = {
             name: value if name in ("model", "scaler") else clone(value, safe=False) for name, value in params.items()
@@ -198,7 +198,7 @@ class ModelGuided(Minimizer):
             outcomes.guide, persons=person_codes(schema, frame), validation=CHOOSE, test=REPORT, random_state=seed
         )
         if not len(parts.test):
-            raise DataError("There are too few persons to set some aside for the figures; give it records of more.")
+            raise DataError("There are too few persons to hold some out for the figures; give records of more persons.")
         with stoppable("minimizing") as stop:
             setting = self._setting(model, outcomes, attributes, schema, parts, seed, stop)
             self.coder_, self.tree_ = setting.coder, setting.tree
@@ -207,7 +207,7 @@ class ModelGuided(Minimizer):
         rows = parts.test.tolist()
         persons = person_codes(schema, frame[rows])
         held_out = Reported(
-            lambda told: model(self._view.feed(told)),
+            lambda values: model(self._view.feed(values)),
             outcomes,
             attributes[rows],
             schema,
@@ -220,30 +220,30 @@ class ModelGuided(Minimizer):
         return self
 
     def feed(self, X: Any) -> Any:
-        """X as the model is given it: only what `generalization_` tells, in the model's own columns.
+        """Return X as input for the model: only what `generalization_` collects, in the model's own columns.
 
         Parameters
         ----------
         X : frame or array
-            Like the one that was fitted, with one-hot columns and scaled numbers where it had them.
+            Like the X of `fit`, with the same one-hot columns and scaled numbers.
         """
         check_is_fitted(self)
         return self._view.feed(self.generalization_.transform(self._attributes(X).to_native(), output="values"))
 
     def transform(self, X: Any) -> Any:
-        """X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
+        """Return X with no more detail than `generalization_` collects: labels for a frame, codes for an array."""
         check_is_fitted(self)
         if self._view.is_plain:
             return super().transform(X)
-        told = self._view.attributes(as_frame(X, self._columns).to_native())
+        attributes = self._view.attributes(as_frame(X, self._columns).to_native())
         if not self._view.array:
-            return self.generalization_.transform(told)
-        return self.generalization_.transform(told, output="codes").to_numpy()
+            return self.generalization_.transform(attributes)
+        return self.generalization_.transform(attributes, output="codes").to_numpy()
 
     def retrain(self, X: Any, y: Any) -> Any:
-        """A new model of the same kind, trained on records that tell no more than `generalization_` collects.
+        """Return a new model of the same kind, trained on records with no more detail than `generalization_` collects.
 
-        Give it to who collects less from now on: `model.predict(guided.feed(X))`.
+        It predicts from what is collected from now on: `retrained.predict(guided.feed(X))`.
 
         Examples
         --------
@@ -275,15 +275,15 @@ class ModelGuided(Minimizer):
                 stacklevel=3,
             )
 
-    def _in_hand(self, X: Any) -> Any:
-        """A sample of an engine's records as a model takes them: Arrow columns are for no model."""
+    def _convert_sample(self, X: Any) -> Any:
+        """Convert a sample from an engine to what models take: none takes Arrow columns."""
         return X if is_array(X) or not as_frame(X).implementation.is_pyarrow() else as_frame(X).to_pandas()
 
     def _attributes(self, X: Any) -> nw.DataFrame[Any]:
         return as_frame(self._view.attributes(as_frame(X, self._columns).to_native()))
 
     def _read(self, X: Any) -> tuple[nw.DataFrame[Any], nw.DataFrame[Any], Schema]:
-        """X as a frame, as attributes, and their schema; the view between the model's columns and attributes."""
+        """Return X as a frame, as attributes, and their schema; set the view from the model's columns to attributes."""
         frame = self._frame(X)
         if len(frame) < _FEWEST:
             raise DataError(f"ModelGuided needs at least {_FEWEST} records to work with; n_samples = {len(frame)}.")
@@ -328,8 +328,8 @@ class ModelGuided(Minimizer):
         losses = Losses(coder, [shares[name] for name in coder.names], self.loss)
         targets = outcomes.targets()[parts.train]
         if not (isinstance(self.generalizer, str) and self.generalizer == "tree"):
-            said = np.unique(outcomes.guide[parts.train], return_inverse=True)[1]
-            groups = groups_of(self.generalizer, learned.to_native(), said, coder, codes, seed)
+            predictions = np.unique(outcomes.guide[parts.train], return_inverse=True)[1]
+            groups = groups_of(self.generalizer, learned.to_native(), predictions, coder, codes, seed)
             targets = np.column_stack([targets, groups])
         tree = homogeneous_tree(coder, codes, targets, free, self.max_depth, stop)
         random = np.random.default_rng(seed)
@@ -350,18 +350,18 @@ class ModelGuided(Minimizer):
         return self.loss_weights
 
     def _run_search(self, setting: Setting) -> float:
-        """Fill in the artifacts and the path; the agreement reached on the records to choose on."""
+        """Set the artifacts and the path; return the agreement on the records to choose on."""
         if self.search == "paper":
             return self._run_paper_search(setting)
         found = list(track_progress(best(setting), "Merging buckets", progress=self.progress))[-1]
         self.path_ = found.path
         chosen = self.path_[found.chosen]
         if setting.stop.asked and chosen.agreement < self.target_agreement:
-            chosen = self.path_[0]  # stopped on the way to the target: everything as it is
+            chosen = self.path_[0]  # stopped before the target was reached: full detail
         self.generalization_ = chosen.generalization
-        stands, kept = search_cells(setting, self.representatives)
-        if hidden(stands, kept, setting) >= chosen.loss - 1e-9 and not setting.stop.asked:
-            self.cells_ = artifact(stands, kept, setting, self.representatives)
+        leaf_records, kept = search_cells(setting, self.representatives)
+        if hidden(leaf_records, kept, setting) >= chosen.loss - 1e-9 and not setting.stop.asked:
+            self.cells_ = artifact(leaf_records, kept, setting, self.representatives)
         else:
             self.cells_ = one_cell(self.generalization_, self.representatives)
         return chosen.agreement
@@ -370,15 +370,15 @@ class ModelGuided(Minimizer):
         steps = paper(setting, self.representatives)
         self.path_ = [step.point for step in steps]
         self.generalization_ = self.path_[-1].generalization
-        self.cells_ = artifact(steps[-1].stands, steps[-1].kept, setting, self.representatives)
+        self.cells_ = artifact(steps[-1].leaf_records, steps[-1].kept, setting, self.representatives)
         return steps[-1].agreement
 
     def _warn_of_a_constant(self, outcomes: Outcomes) -> None:
         constant = outcomes.constant_agreement
         if constant >= self.target_agreement > 0:
             warnings.warn(
-                f"One prediction for everyone agrees with the model on {constant:.1%} of the records, so that a target "
-                f"of {self.target_agreement:.1%} asks for nothing; ask for more.",
+                f"One prediction for everyone agrees with the model on {constant:.1%} of the records, so a target of "
+                f"{self.target_agreement:.1%} needs no data; ask for more.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -386,8 +386,8 @@ class ModelGuided(Minimizer):
     def _check_reached(self, reached: float, setting: Setting) -> None:
         if reached < self.target_agreement - 1e-9 and not setting.stop.asked:
             forbids = any(coding.attribute.forbidden for coding in setting.coder.codings)
-            allow = "Allow the attributes that the schema forbids, or a" if forbids else "A"
+            advice = "Allow the attributes that the schema forbids, or ask for less." if forbids else "Ask for less."
             raise DataError(
                 f"No generalization of these attributes keeps {self.target_agreement:.1%} of the predictions; the best "
-                f"keeps {reached:.1%}. {allow}sk for less."
+                f"keeps {reached:.1%}. {advice}"
             )

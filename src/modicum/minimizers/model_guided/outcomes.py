@@ -1,6 +1,6 @@
-"""What it means to keep a prediction: the same class, a number close by, or little squared error in all.
+"""What it means to keep a prediction: the same class, a number close by, or little squared error overall.
 
-From it follow what a tree learns, and the figures of an artifact on records held out.
+This determines what a tree learns, and the figures of an artifact on held-out records.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from modicum.table.schema import Schema
 from modicum.typing import Codes, Floats
 
 STEPS = 16  # thresholds by which a tree learns a number
-_FEW_NUMBERS = 32  # different ones: then they are taken for classes
+_FEW_NUMBERS = 32  # up to so many different ones are classes
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, predictions: Predictions, agreement: Any, model: Any) -> "Outcomes":
-        """From the model's predictions on full records; `agreement` is the parameter of ModelGuided."""
+        """Build from the model's predictions on full records; `agreement` is the parameter of ModelGuided."""
         kind, tolerance = _kind(predictions, agreement, model)
         if kind == "same":
             classes, codes = np.unique(predictions, return_inverse=True)
@@ -66,7 +66,7 @@ class Outcomes:
         return cls(kind, tolerance, numbers, None, float(numbers.var()))
 
     def misses(self, predictions: Predictions, rows: Codes) -> Floats:
-        """How far each prediction is from that on the full record in this row."""
+        """How far each prediction is from the one on the full record in this row."""
         if self.classes is not None:
             place = np.minimum(np.searchsorted(self.classes, predictions), len(self.classes) - 1)
             same = (place == self.original[rows]) & (self.classes[place] == predictions)
@@ -76,7 +76,7 @@ class Outcomes:
 
     @cached_property
     def constant_agreement(self) -> float:
-        """How far one prediction for everyone would agree: the most frequent class's share; 0 for R²."""
+        """The agreement of one prediction for everyone: the most frequent class's share; 0 for R²."""
         if self.classes is not None:
             return float(np.bincount(self.original).max() / len(self.original))
         if self.kind == "r2":
@@ -86,7 +86,7 @@ class Outcomes:
         return float(within.max() / len(values))
 
     def by_class(self, misses: Floats, rows: Codes) -> dict[str, float]:
-        """Of each class how many predictions stay; empty for numbers."""
+        """For each class the share of predictions that stay; empty for numbers."""
         if self.classes is None:
             return {}
         own = self.original[rows]
@@ -96,7 +96,7 @@ class Outcomes:
 
     @cached_property
     def guide(self) -> npt.NDArray[Any]:
-        """What a node's records share: their class, their number ("r2"), or the range of numbers it is in."""
+        """What a tree node predicts: the class, the number ("r2"), or the range that holds the number."""
         return self.targets().sum(axis=1).astype(np.int64) if self.kind == "tolerance" else self.original
 
     def targets(self) -> npt.NDArray[np.uint16]:
@@ -115,7 +115,7 @@ class Outcomes:
         return steps[steps < high] if (steps < high).any() else np.array([(low + high) / 2])
 
     def plain(self, prediction: Any) -> Any:
-        """A prediction as plain data."""
+        """Return a prediction as plain data."""
         value = prediction.item() if isinstance(prediction, np.generic) else prediction
         return value if isinstance(value, bool | int | float | str) else str(value)
 
@@ -123,8 +123,8 @@ class Outcomes:
 def _check_many(different: int, predictions: Predictions) -> None:
     if different < 2:
         raise DataError(
-            f"The model predicts the same for all {len(predictions):,} records, so that it needs nothing of them; "
-            "give it other records or another model."
+            f"The model predicts the same for all {len(predictions):,} records, so it needs no data; give it other "
+            "records or another model."
         )
 
 
@@ -149,29 +149,31 @@ def _kind(predictions: Predictions, agreement: Any, model: Any) -> tuple[str, fl
 # Groups of similar records to learn, where a tree on predictions alone may be too simple [Goldsteen22 §5.2].
 
 CLUSTERS = 8  # for each prediction
-_MOST_CATEGORIES = 20  # of one attribute, that have a column of their own
+_MOST_CATEGORIES = 20  # of one attribute that have a column of their own
 
 
-def groups_of(generalizer: Any, frame: Any, said: Codes, coder: Coder, codes: Any, seed: int) -> npt.NDArray[np.uint16]:
-    """What the tree learns besides the prediction: a group for each record.
+def groups_of(
+    generalizer: Any, frame: Any, predictions: Codes, coder: Coder, codes: Any, seed: int
+) -> npt.NDArray[np.uint16]:
+    """Return a group for each record, which the tree learns besides the prediction.
 
-    `generalizer` is 'clusters', or a function of the records and what the model says of them (as numbers from 0) that
-    gives a group for each.
+    `generalizer` is 'clusters', or a function of the records and their predictions (as numbers from 0) that returns a
+    group for each.
     """
     if callable(generalizer):
-        return _number_groups(generalizer, frame, said)
+        return _number_groups(generalizer, frame, predictions)
     if generalizer == "clusters":
-        return _clusters(_points(coder, codes), said, seed)
+        return _clusters(_points(coder, codes), predictions, seed)
     raise ParameterError(
         f"The 'generalizer' parameter of ModelGuided must be 'tree', 'clusters' or a function. Got {generalizer!r}."
     )
 
 
-def _number_groups(generalizer: Callable[[Any, Codes], Any], frame: Any, said: Codes) -> npt.NDArray[np.uint16]:
-    found = np.asarray(generalizer(frame, said))
-    if found.shape != said.shape:
+def _number_groups(generalizer: Callable[[Any, Codes], Any], frame: Any, predictions: Codes) -> npt.NDArray[np.uint16]:
+    found = np.asarray(generalizer(frame, predictions))
+    if found.shape != predictions.shape:
         raise DataError(
-            f"The generalizer gave {found.shape} groups for {len(said):,} records; it must give one for each."
+            f"The generalizer gave {found.shape} groups for {len(predictions):,} records; it must give one for each."
         )
     return np.unique(found, return_inverse=True)[1].astype(np.uint16)
 
@@ -189,13 +191,13 @@ def _points(coder: Coder, codes: Any) -> npt.NDArray[np.float64]:
     return np.concatenate(columns, axis=1)
 
 
-def _clusters(points: npt.NDArray[np.float64], said: Codes, seed: int) -> npt.NDArray[np.uint16]:
+def _clusters(points: npt.NDArray[np.float64], predictions: Codes, seed: int) -> npt.NDArray[np.uint16]:
     """k-means among the records of each prediction."""
     from sklearn.cluster import MiniBatchKMeans
 
-    found = np.zeros(len(said), dtype=np.int64)
-    for value in np.unique(said):
-        own = np.flatnonzero(said == value)
+    found = np.zeros(len(predictions), dtype=np.int64)
+    for value in np.unique(predictions):
+        own = np.flatnonzero(predictions == value)
         k = min(CLUSTERS, len(np.unique(points[own], axis=0)))
         if k > 1:
             kmeans = MiniBatchKMeans(n_clusters=k, n_init=3, random_state=seed, batch_size=4096)
@@ -203,21 +205,21 @@ def _clusters(points: npt.NDArray[np.float64], said: Codes, seed: int) -> npt.ND
     return found.astype(np.uint16)
 
 
-# What an artifact keeps of records that nothing was learned from or chosen on, through its own `transform`.
+# The figures of an artifact on held-out records, through its own `transform`
 
 
 @dataclass(frozen=True)
 class HeldOut(PlainResult):
-    """What an artifact does on records that nothing was learned from or chosen on.
+    """The figures of an artifact on records that were used neither to learn nor to choose.
 
     Attributes
     ----------
     agreement, interval : the share of predictions that stay (R² for a number), and its 95% interval
     constant_agreement : the same for one prediction for everyone (0 for R²), to compare with
-    by_class : each class that the model predicts → how many of those predictions stay
+    by_class : each class that the model predicts → the share of those predictions that stay
     loss : NCP of each attribute and their mean, GCP
-    distinct, raw_distinct, records : how many different records are told, and there are, among how many
-    disclosure_risk, raw_disclosure_risk : [Goldsteen22 equation (4)], all attributes taken for quasi-identifiers
+    distinct, raw_distinct, records : how many different generalized and full records there are, and how many in all
+    disclosure_risk, raw_disclosure_risk : [Goldsteen22 equation (4)], with all attributes as quasi-identifiers
     """
 
     agreement: float
@@ -242,9 +244,9 @@ class HeldOut(PlainResult):
 
 @dataclass(frozen=True)
 class Reported:
-    """The records held out: as attributes, their places among all, and which of them are one person's.
+    """The held-out records as attributes, with their places among all records and their persons.
 
-    `ask` gives what the model says of attributes.
+    `ask` returns the model's predictions for attributes.
     """
 
     ask: Callable[[Any], Predictions]
@@ -256,7 +258,7 @@ class Reported:
     weights: Mapping[str, float] | None
 
     def measure(self, g: Generalization | CellPartition) -> HeldOut:
-        """The figures of one artifact."""
+        """Return the figures of one artifact."""
         native = self.attributes.to_native()
         misses = self.outcomes.misses(self.ask(g.transform(native, output="values")), self.rows)
         return HeldOut(
@@ -277,7 +279,7 @@ class Reported:
 
 
 def _interval(misses: Floats, units: Codes | None) -> Interval:
-    """Where the agreement lies: exact for shares, by resampling where a miss may exceed 1."""
+    """The interval of the agreement: exact for shares, by resampling if a miss exceeds 1."""
     if misses.max(initial=0.0) <= 1:
         low, high = mean_interval(misses, units)
     else:

@@ -1,7 +1,7 @@
-"""Records as numbers, and back as what the model takes: any mix of representatives and exact values.
+"""Records as numbers, and back as input for the model: any mix of representatives and exact values.
 
-A record is a row of integers, one per attribute. A number below the attribute's `n_codes` stands for that code's
-typical value (null for missing); the others, from `n_codes` on, for the exact values that occur.
+A record is a row of integers, one per attribute. A number below the attribute's `n_codes` represents that code's
+typical value (null for missing); the others, from `n_codes` on, represent the exact values that occur.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from modicum.table.frames import as_frame, column, is_array, numbers, same_kind,
 from modicum.table.values import canonical
 from modicum.typing import Codes, Floats
 
-# What the model is fed and what people are asked: one-hot columns as a category, scaled numbers in their own units.
+# What the model gets and what people are asked: one-hot columns are a category, scaled numbers have original units
 
 _MARKS = " _-=:."
 _DIGITS = 9  # significant, of a number that was scaled and scaled back
@@ -33,12 +33,12 @@ _DIGITS = 9  # significant, of a number that was scaled and scaled back
 
 @dataclass(frozen=True)
 class ModelView:
-    """From the model's columns to attributes that a person can be asked for, and back.
+    """Convert the model's columns to attributes that people can be asked for, and back.
 
     Parameters
     ----------
     columns : the model's columns, in its order
-    labels : their names in X, where those are no texts
+    labels : their names in X, which need not be texts
     slices : attribute → its one-hot columns
     scaler : a fitted transformer of the columns `scaled`, or None
     array : whether the model takes arrays
@@ -55,7 +55,7 @@ class ModelView:
 
     @classmethod
     def of(cls, X: Any, columns: Sequence[str], slices: Any, scaler: Any) -> "ModelView":
-        """Check what the caller says of the model's columns."""
+        """Check the caller's description of the model's columns."""
         named = _parse_slices(slices, columns)
         within = {name for members in named.values() for name in members}
         scaled: Sequence[str] = ()
@@ -75,16 +75,16 @@ class ModelView:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the model is fed just what people are asked for."""
+        """Whether the model gets exactly what people are asked for."""
         return not self.slices and self.scaler is None
 
     def select_columns(self, frame: nw.DataFrame[Any]) -> Any:
-        """The records as they are, in the model's columns alone."""
+        """Return the records with the model's columns only."""
         native = frame.select(list(self.columns)).to_native()
         return native.to_numpy() if self.array else self._label_columns(native)
 
     def attributes(self, X: Any) -> Any:
-        """The model's columns as attributes: categories from one-hot groups, numbers in original units."""
+        """Return the model's columns as attributes: categories from one-hot groups, numbers in original units."""
         if self.is_plain:
             return X
         frame = as_frame(X, self.columns)
@@ -101,7 +101,7 @@ class ModelView:
         return pd.DataFrame(found) if self.array else same_kind(found, like=frame.to_native())
 
     def feed(self, attributes: Any) -> Any:
-        """Attributes as the model takes them: the inverse of `attributes`, in the model's order."""
+        """Return attributes as the model's columns: the inverse of `attributes`, in the model's order."""
         frame = as_frame(attributes)
         if self.is_plain:
             wanted = list(self.columns)
@@ -123,7 +123,7 @@ class ModelView:
         return self._label_columns(same_kind(ordered, like=frame.to_native()))
 
     def _label_columns(self, native: Any) -> Any:
-        """With the names that the model knows, which may be numbers."""
+        """Give columns the names that the model knows, which may be numbers."""
         return native if self.labels == self.columns else native.set_axis(list(self.labels), axis=1)
 
     def _unscale(self, frame: Any) -> dict[str, Floats]:
@@ -151,14 +151,14 @@ class ModelView:
         flags = np.column_stack([column(frame, name).to_numpy() for name in members]).astype(np.float64)
         if not np.isin(flags, (0.0, 1.0)).all() or (flags.sum(axis=1) > 1).any():
             raise DataError(
-                f"The columns of {attribute!r} in feature_slices are not one-hot: one of them is 1, or none."
+                f"The columns of {attribute!r} in feature_slices are not one-hot: in each row at most one may be 1."
             )
         values = np.array([*_values(members), None], dtype=object)
         return values[np.where(flags.any(axis=1), flags.argmax(axis=1), len(members))]
 
 
 def _native(series: nw.Series[Any]) -> Any:
-    """A column with its own type, where the frame's library can take it as it is."""
+    """Return a column with its own type, if the frame's library can take it."""
     native = series.to_native()
     return native if isinstance(native, pd.Series) else series.to_numpy()
 
@@ -172,7 +172,9 @@ def _parse_slices(slices: Any, columns: Sequence[str]) -> dict[str, tuple[str, .
         found = [_members(members, columns) for members in slices]
         named = {_common(members): members for members in found}
         if len(named) < len(found):
-            raise ParameterError("Two groups of feature_slices would bear one name; give them as a dict with names.")
+            raise ParameterError(
+                "Two groups of feature_slices would have the same name; give them as a dict with names."
+            )
     else:
         raise ParameterError(
             f"The 'feature_slices' parameter must be a dict or a list of groups of columns. Got {slices!r} instead."
@@ -186,7 +188,7 @@ def _parse_slices(slices: Any, columns: Sequence[str]) -> dict[str, tuple[str, .
         raise ParameterError(f"The column {twice[0]!r} is in more than one group of feature_slices.")
     taken = [name for name in named if name in columns and name not in every]
     if taken:
-        raise ParameterError(f"A group of feature_slices is called {taken[0]!r}, as another column is.")
+        raise ParameterError(f"A group of feature_slices has the name of another column, {taken[0]!r}; rename it.")
     return named
 
 
@@ -203,24 +205,24 @@ def _column(member: Any, columns: Sequence[str]) -> str:
     """A column by name, or by its place."""
     if isinstance(member, int | np.integer) and not isinstance(member, bool):
         if not 0 <= member < len(columns):
-            raise DataError(f"The feature_slices speak of column {member}, but there are {len(columns)}.")
+            raise DataError(f"The feature_slices name column {member}, but there are only {len(columns)} columns.")
         return columns[int(member)]
     return str(member)
 
 
 def _common(members: Sequence[str]) -> str:
-    """What the names of a group begin with, else all of them."""
+    """Return the common beginning of a group's names, else all of them."""
     return _beginning(members).rstrip(_MARKS) or " | ".join(members)
 
 
 def _values(members: Sequence[str]) -> list[str]:
-    """Each member's name without what all begin with."""
+    """Return each member's name without the common beginning."""
     short = [canonical(name.removeprefix(_beginning(members))) for name in members]
     return short if all(short) else [canonical(name) for name in members]
 
 
 def _beginning(members: Sequence[str]) -> str:
-    """What all names begin with, up to a mark such as an underscore."""
+    """Return the common beginning of all names, up to a mark such as an underscore."""
     first, last = min(members), max(members)  # what these two share, all share
     same = [one == other for one, other in zip(first, last, strict=False)]
     shared = first[: same.index(False) if False in same else len(same)]
@@ -228,7 +230,7 @@ def _beginning(members: Sequence[str]) -> str:
 
 
 def _round_numbers(values: Any) -> Any:
-    """Without the noise of scaling there and back; whole numbers where all are."""
+    """Remove the noise of scaling and unscaling; return integers if all numbers are whole."""
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.where(values == 0, 0.0, np.floor(np.log10(np.abs(values))))
         unit = 10.0 ** (size - _DIGITS + 1)
@@ -242,14 +244,14 @@ def _round_numbers(values: Any) -> Any:
 # The records
 
 Matrix = npt.NDArray[np.int64]
-_STEADY, _SLIPS = 100, 0.02  # records that the model is asked about twice, and how many may differ by rounding
+_STEADY, _SLIPS = 100, 0.02  # records to ask the model about twice, and the share that may differ by rounding
 
 
 @dataclass(frozen=True)
 class Records:
     """Some records of X: their codes, their exact values, and the model that is asked about them.
 
-    `rows` are their places among all records, by which `outcomes` knows what the model says of the full ones.
+    `rows` are their places among all records, by which `outcomes` finds the predictions for the full ones.
     """
 
     model: Model
@@ -263,8 +265,8 @@ class Records:
     def frame(self) -> nw.DataFrame[Any]:
         return self.everyone[self.rows.tolist()]
 
-    def beside(self, rows: Codes, start: int) -> "Records":
-        """Other records, followed by those from `start` on."""
+    def preceded_by(self, rows: Codes, start: int) -> "Records":
+        """Return other records, followed by those from `start` on."""
         return replace(self, rows=np.concatenate([rows, self.rows[start:]]))
 
     def __len__(self) -> int:
@@ -277,13 +279,13 @@ class Records:
 
     @cached_property
     def exact(self) -> Matrix:
-        """The records as they are, but for categories that the coder has never seen: an artifact cannot name them."""
+        """The exact records, except for categories that the coder has never seen: an artifact cannot name them."""
         own = [c.n_codes + at for c, (_, at) in zip(self.coder.codings, self._distinct, strict=True)]
         return np.where(self.strange >= 0, self.strange, np.column_stack(own))
 
     @cached_property
     def strange(self) -> Matrix:
-        """What an artifact feeds for values that the coder has never seen: the usual category, null; -1 elsewhere."""
+        """What an artifact gives for values that the coder never saw: the usual category, or null; -1 elsewhere."""
         found = np.full((len(self), len(self.coder.codings)), -1, dtype=np.int64)
         for j, (coding, (values, at)) in enumerate(zip(self.coder.codings, self._distinct, strict=True)):
             if isinstance(coding, CategoryCoding):
@@ -299,7 +301,7 @@ class Records:
         return [_distinct(coding, column(self.frame, coding.attribute.name)) for coding in self.coder.codings]
 
     def value(self, attribute: int, number: int) -> Scalar:
-        """What a number stands for, as an artifact writes it."""
+        """Return what a number represents, as an artifact writes it."""
         coding = self.coder.codings[attribute]
         if number < coding.n_codes:
             return value_of(coding, number)
@@ -307,7 +309,7 @@ class Records:
 
     @cached_property
     def _tables(self) -> list[Any]:
-        """For each attribute a column of all values that its numbers stand for, of the type that X has."""
+        """For each attribute a column of all values that its numbers represent, of the type in X."""
         found = []
         for coding, (values, _) in zip(self.coder.codings, self._distinct, strict=True):
             every = [*(value_of(coding, code) for code in range(coding.n_codes)), *values]
@@ -315,20 +317,20 @@ class Records:
         return found
 
     def check_rebuilt(self) -> None:
-        """Refuse a model that does not say the same of records put together value by value, as a search does."""
+        """Refuse a model whose predictions change if records are rebuilt value by value, as a search does."""
         plain = np.flatnonzero((self.strange < 0).all(axis=1))[:_STEADY]
         if len(plain) and self.misses(self.exact[plain], plain).mean() > _SLIPS:
             raise DataError(
-                "The model says different things of the same records when it is asked again, with each value put in "
-                "its place: it may answer by chance, or depend on its other records or on how a column is stored."
+                "The model's predictions change if the same records are rebuilt value by value: it may be random, or "
+                "depend on other records or on how a column is stored. Give a model that does not."
             )
 
     def misses(self, matrix: Matrix, which: Codes) -> Floats:
-        """How far the model's word on each row of numbers is from its word on the full record `which`."""
+        """How far the prediction for each row of numbers is from that for the full record `which`."""
         return self.outcomes.misses(self.predictions(matrix), self.rows[which])
 
     def predictions(self, matrix: Matrix) -> Predictions:
-        """What the model says of rows of numbers; a row that it was asked about before is not asked again."""
+        """Return the predictions for rows of numbers; the model is asked about each row only once."""
         return self._known.look_up(matrix, self._ask_model)
 
     def _ask_model(self, matrix: Matrix) -> Predictions:
@@ -365,7 +367,7 @@ class Records:
 
 
 class _Memory:
-    """What the model has said: rows by a 64-bit mark of their numbers (two of a million share one by chance 1e-7)."""
+    """Known predictions by a 64-bit hash of each row (two of a million rows share one with probability 1e-7)."""
 
     def __init__(self) -> None:
         self.marks = np.empty(0, dtype=np.uint64)  # in order
@@ -379,15 +381,15 @@ class _Memory:
         at = np.searchsorted(self.marks, marks)
         new = np.flatnonzero(self.marks[np.minimum(at, len(self.marks) - 1)] != marks)
         if len(new):
-            said = ask(matrix[first[new]])
-            self.values = np.insert(self.values.astype(np.result_type(self.values, said)), at[new], said)
+            answers = ask(matrix[first[new]])
+            self.values = np.insert(self.values.astype(np.result_type(self.values, answers)), at[new], answers)
             self.marks = np.insert(self.marks, at[new], marks[new])
             at = np.searchsorted(self.marks, marks)
         return self.values[at][places]
 
 
 def _marks(matrix: Matrix) -> npt.NDArray[np.uint64]:
-    """A mark per row: its numbers times odd random ones, summed and stirred."""
+    """A hash per row: its numbers times odd random ones, summed and mixed."""
     keys: Any = np.random.default_rng(0).integers(0, 2**64, matrix.shape[1], dtype=np.uint64) | np.uint64(1)
     mark = np.zeros(len(matrix), dtype=np.uint64)
     for j in range(matrix.shape[1]):
@@ -397,7 +399,7 @@ def _marks(matrix: Matrix) -> npt.NDArray[np.uint64]:
 
 
 def _distinct(coding: Coding, series: nw.Series[Any]) -> tuple[list[Scalar], Codes]:
-    """The different values of a column as an artifact writes them, None for missing, and each record's among them."""
+    """Return the distinct values of a column as an artifact writes them (None for missing), and each record's place."""
     if coding.attribute.is_category:
         codes, words = texts(series)
         missing: list[Scalar] = [None] if (codes < 0).any() else []  # a null would change the column's type

@@ -1,7 +1,7 @@
-"""What every search is given, and what it changes.
+"""The data that every search gets, and the groupings that it changes.
 
-Given are the records to learn from, to try steps on and to choose on, and the tree. What changes is each attribute's
-grouping: its codes in buckets, each with a code that stands for it; or the attribute as it is.
+A search gets the tree, and the records to learn from, to try steps on and to choose on. It changes each attribute's
+grouping: its codes in buckets with one representative code each, or the exact attribute.
 """
 
 import math
@@ -25,24 +25,24 @@ from modicum.typing import Codes
 
 # One attribute's codes in buckets.
 
-_PARTNERS = 8  # buckets that another one of a category may join, the largest
-_WHOLES = 3  # buckets that may stand for the whole attribute
+_PARTNERS = 8  # the largest buckets of a category, which others may join
+_WHOLES = 3  # buckets that may represent the whole attribute
 
 
 @dataclass(frozen=True)
 class AttributeGrouping:
-    """`bucket_of` says each code's bucket, from 0 without gaps, and `stands` the code that stands for each bucket.
+    """`bucket_of` holds each code's bucket, from 0 without gaps, and `representatives` one code for each bucket.
 
-    Where it is `exact` the model is given the value as it is, and the buckets say nothing.
+    If it is `exact`, the model gets the exact value, and the buckets have no effect.
     """
 
     bucket_of: Codes
-    stands: Codes
+    representatives: Codes
     exact: bool = False
 
     @property
     def n_buckets(self) -> int:
-        return len(self.stands)
+        return len(self.representatives)
 
     @cached_property
     def members(self) -> list[Codes]:
@@ -50,62 +50,63 @@ class AttributeGrouping:
         return [np.flatnonzero(self.bucket_of == bucket) for bucket in range(self.n_buckets)]
 
     @cached_property
-    def stand_of(self) -> Codes:
-        """For each code, the code that stands for its bucket."""
-        return self.stands[self.bucket_of]
+    def representative_of(self) -> Codes:
+        """For each code, the representative code of its bucket."""
+        return self.representatives[self.bucket_of]
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing is collected."""
         return self.n_buckets == 1 and not self.exact
 
-    def merge_buckets(self, one: int, other: int, stand: int) -> "AttributeGrouping":
-        """Two buckets made one."""
+    def merge_buckets(self, one: int, other: int, representative: int) -> "AttributeGrouping":
+        """Merge two buckets."""
         low, high = min(one, other), max(one, other)
         bucket_of = np.where(self.bucket_of == high, low, self.bucket_of)
         bucket_of = bucket_of - (bucket_of > high)
-        stands = np.delete(self.stands, high)
-        stands[low] = stand
-        return AttributeGrouping(bucket_of, stands)
+        representatives = np.delete(self.representatives, high)
+        representatives[low] = representative
+        return AttributeGrouping(bucket_of, representatives)
 
 
 Groupings = list[AttributeGrouping]
 
 
-def whole(coding: Coding, stand: int | None = None) -> AttributeGrouping:
-    """Nothing of the attribute."""
+def whole(coding: Coding, representative: int | None = None) -> AttributeGrouping:
+    """Return the grouping that collects nothing of the attribute."""
     return AttributeGrouping(
-        np.zeros(coding.n_codes, dtype=np.int64), np.array([usual_code(coding) if stand is None else stand])
+        np.zeros(coding.n_codes, dtype=np.int64),
+        np.array([usual_code(coding) if representative is None else representative]),
     )
 
 
 def exactly(coding: Coding) -> AttributeGrouping:
-    """The attribute as it is."""
+    """Return the grouping that keeps the attribute exact."""
     codes = np.arange(coding.n_codes)
     return AttributeGrouping(codes, codes, exact=True)
 
 
 def group_codes(coding: Coding, bucket_of: Codes) -> AttributeGrouping:
-    """Codes with the same number share a bucket, which its median or most frequent category stands for."""
+    """Group codes with the same number; a bucket's representative is its median or most frequent category."""
     _, numbers = np.unique(bucket_of, return_inverse=True)
-    stands = []
+    representatives = []
     for bucket in range(int(numbers.max()) + 1):
         codes = np.flatnonzero(numbers == bucket)
         values = codes[codes < coding.n_values]
-        stands.append(middle_code(coding, values) if len(values) else coding.n_values)
-    return AttributeGrouping(numbers.astype(np.int64), np.array(stands, dtype=np.int64))
+        representatives.append(middle_code(coding, values) if len(values) else coding.n_values)
+    return AttributeGrouping(numbers.astype(np.int64), np.array(representatives, dtype=np.int64))
 
 
 def finest(coding: Coding) -> AttributeGrouping:
-    """Every code in a bucket of its own."""
+    """Return the grouping with a bucket for each code."""
     return group_codes(coding, np.arange(coding.n_codes))
 
 
 def column_of(grouping: AttributeGrouping, records: Records, attribute: int) -> Codes:
-    """One attribute of the records as numbers: what stands for each value, or the value itself."""
+    """One attribute of the records as numbers: each value's representative, or the value itself."""
     if grouping.exact:
         return records.exact[:, attribute]
-    column = grouping.stand_of[records.codes[:, attribute]]
+    column = grouping.representative_of[records.codes[:, attribute]]
     strange = records.strange[:, attribute]
     return column if grouping.is_whole else np.where(strange >= 0, strange, column)
 
@@ -116,19 +117,20 @@ def numbers_of(groupings: Sequence[AttributeGrouping], records: Records) -> Matr
 
 
 def partition_of(coding: Coding, grouping: AttributeGrouping) -> AnyPartition:
-    """The partition of an artifact that does the same."""
+    """Return the same grouping as a partition for an artifact."""
     if grouping.exact:
         return keep(coding)
-    return partition(coding, grouping.bucket_of, dict(enumerate(grouping.stands.tolist())))
+    return partition(coding, grouping.bucket_of, dict(enumerate(grouping.representatives.tolist())))
 
 
 def coarser(
     coding: Coding, grouping: AttributeGrouping, counts: Codes
 ) -> Iterator[tuple[AttributeGrouping, tuple[int, ...]]]:
-    """Every next step of an attribute to less detail, and the buckets it touches: of two, the second's stand stays.
+    """Yield every next step of an attribute to less detail, and the buckets it touches.
 
-    Neighbours of an attribute with an order merge, the larger one's stand kept; a category's buckets join one of the
-    largest; a bucket of missing values alone joins any of those; and all may become one at once.
+    Of two buckets, the second keeps its representative. Neighbours of an attribute with an order merge and keep the
+    larger one's representative; a category's buckets join one of the largest; a bucket of missing values alone joins
+    any of those; and all may become one at once.
     """
     if grouping.exact:
         yield finest(coding), (-1,)
@@ -140,26 +142,26 @@ def coarser(
     every = tuple(range(k))
     sizes = np.array([int(counts[codes].sum()) for codes in grouping.members])
     largest = np.argsort(-sizes, kind="stable")
-    absent = [b for b in every if grouping.stands[b] >= coding.n_values]
+    absent = [b for b in every if grouping.representatives[b] >= coding.n_values]
     own = [b for b in every if b not in absent]
     if coding.attribute.has_order:
-        own.sort(key=lambda b: int(grouping.stands[b]))
+        own.sort(key=lambda b: int(grouping.representatives[b]))
         for one, other in pairwise(own):
             smaller, larger = (other, one) if sizes[one] >= sizes[other] else (one, other)
-            yield grouping.merge_buckets(one, other, int(grouping.stands[larger])), (smaller, larger)
+            yield grouping.merge_buckets(one, other, int(grouping.representatives[larger])), (smaller, larger)
     else:
         absent = list(every)
-    values = [b for b in largest.tolist() if grouping.stands[b] < coding.n_values][:_PARTNERS]
+    values = [b for b in largest.tolist() if grouping.representatives[b] < coding.n_values][:_PARTNERS]
     for one in absent:
         for other in values:
             if one != other:
-                yield grouping.merge_buckets(one, other, int(grouping.stands[other])), (one, other)
+                yield grouping.merge_buckets(one, other, int(grouping.representatives[other])), (one, other)
     if k > 2:
-        for stand in values[: _WHOLES if k <= _PARTNERS else 1]:
-            yield whole(coding, int(grouping.stands[stand])), every
+        for bucket in values[: _WHOLES if k <= _PARTNERS else 1]:
+            yield whole(coding, int(grouping.representatives[bucket])), every
 
 
-# A point of a path: the buckets that a search came to, and what they keep and hide.
+# A point of a path: the buckets that a search reached, and what they keep and hide
 
 
 @dataclass(frozen=True)
@@ -168,8 +170,8 @@ class GuidedPoint:
 
     Attributes
     ----------
-    agreement : how many predictions stay, on the records that the choice was made on
-    loss : what it hides of the records that made it, by the loss that was asked for (NCP by default)
+    agreement : the share of predictions that stay, on the records to choose on
+    loss : how much it hides of the records learned from, by the chosen loss (NCP by default)
     generalization : what is collected
     """
 
@@ -195,10 +197,10 @@ class Setting:
     ----------
     coder, losses : of the records to learn from
     codes, rows : of the records to learn from, as the tree has them, and their places among all
-    tried : records that steps are tried on, some of those to learn from and then all to choose on
+    tried : records to try steps on: some of those to learn from, then all to choose on
     n_sample : how many of them are to learn from
-    tree : homogeneous in what the model says of these
-    free : the attributes that may be minimized; the others are kept, or never collected where the schema forbids it
+    tree : homogeneous in the model's predictions for these
+    free : the attributes that may be minimized; the others are kept exact, or never collected if the schema forbids it
     target : the agreement to reach on the records to choose on
     """
 
@@ -219,7 +221,7 @@ class Setting:
 
     @cached_property
     def pruned(self) -> Pruned:
-        """The way from the whole tree to its root, by its weakest links."""
+        """The path from the whole tree to its root, by its weakest links."""
         start, outcomes = self.n_sample, self.tried.outcomes
         leaves, at = self.tree.apply(self.codes), self.tree.apply(self.tried.codes[start:])
         costs = node_costs(self.nodes, outcomes, self.rows, leaves, self.tried.rows[start:], at)
@@ -233,18 +235,18 @@ class Setting:
     def allowed(self) -> float:
         """How much the records to choose on may miss in all: a standard error less than the target allows.
 
-        Many steps are judged by the same records, so that the last ones that fit owe it to chance; other records are to
-        keep the target too.
+        Many steps are judged by the same records, so the last ones may fit by chance; other records should keep the
+        target too.
         """
         n, target = self.n_choose, self.target
         return max(0.0, n * (1 - target) - math.sqrt(n * target * (1 - target))) + 1e-9
 
     def build_exact_groupings(self) -> Groupings:
-        """Everything as it is, but what is forbidden."""
+        """Return exact groupings for all attributes, except that forbidden ones are not collected."""
         return [whole(c) if c.attribute.forbidden else exactly(c) for c in self.coder.codings]
 
     def of_tree(self, tree: Tree) -> Groupings:
-        """The buckets that a tree's questions make of the free attributes [Goldsteen22 §3.1]."""
+        """Return the buckets that a tree's questions make of the free attributes [Goldsteen22 §3.1]."""
         found = self.build_exact_groupings()
         for j, buckets in zip(tree.layout.splits, tree.buckets(), strict=True):
             found[j] = group_codes(self.coder.codings[j], buckets)

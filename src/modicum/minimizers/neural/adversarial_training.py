@@ -26,11 +26,10 @@ class AdversarialTraining(NeuralMinimizer):
     which makes a strict generalization. Needs PyTorch (`pip install 'modicum[neural]'`).
 
     Three things differ from the paper; without them `privacy` had hardly any effect on the hard buckets in trials on
-    ACS Employment (they were tried together, none was taken away alone): all values of a category start in one bucket;
-    the adversary's loss about an attribute counts no further than that of the naive guess, since beyond it an adversary
-    is not ignorant but fooled, and finds out; and buckets move without momentum, those of categories at a tenth of the
-    rate, so that the adversary can follow. In a training of fewer than 4,000 batches they are less slow, since they
-    would hardly move at all before it ends.
+    ACS Employment (they were tried together, not one by one). All values of a category start in one bucket. The
+    adversary's loss about an attribute is capped at that of the naive guess: beyond it an adversary is not ignorant but
+    misled, and notices. Buckets move without momentum, those of categories at a tenth of the rate, so that the
+    adversary can follow; in a training of fewer than 4,000 batches they are slowed less, since they would hardly move.
 
     An epoch sees all records in batches of 256, but no more than 200 batches of a large table and no fewer than 50 of a
     small one. A personal number is guessed by tenths of the records.
@@ -38,26 +37,26 @@ class AdversarialTraining(NeuralMinimizer):
     Parameters
     ----------
     privacy : float from 0 to 1
-        The paper's λ: 0 looks at the prediction only, 1 at the adversary only.
+        The paper's λ: 0 considers the prediction only, 1 the adversary only.
     buckets : int
         The paper's k.
     inner_steps : int
         The paper's N_inner.
     epochs : int
-        The learning rate, 0.01 at first, is multiplied by 0.1 after each quarter of them.
+        Their number. The learning rate, 0.01 at first, is multiplied by 0.1 after each quarter of them.
     personal : list of str, optional
-        The attributes to protect; overrides the schema; all where neither says.
+        The attributes to protect; overrides the schema; all if neither names any.
     weights : dict, optional
-        How much each personal attribute counts, 1 by default.
+        Weight of each personal attribute, 1 by default.
     label_bins : int, optional
         For a numeric label: predict one of this many ranges of about equal frequency.
     schema : Schema, optional
-        Kinds and roles; inferred where it is not given.
-    device : "cpu", "cuda", …; a GPU where there is one by default
+        Kinds and roles; inferred if not given.
+    device : "cpu", "cuda", …; by default a GPU if there is one
         On a CPU the same seed gives the same artifact, byte for byte; a GPU may round differently from run to run.
     random_state : int
     progress : bool
-        Whether a bar is shown on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------
@@ -144,7 +143,7 @@ class _Adversary:
 
 
 def _entropy(values: Codes, weights: Weights | None) -> float:
-    """The cross-entropy of who only knows how frequent the values are."""
+    """The cross-entropy of a guess that knows only the values' frequencies."""
     counts = np.bincount(values, weights)
     shares = counts / counts.sum()
     return float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())

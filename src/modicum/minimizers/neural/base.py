@@ -1,4 +1,4 @@
-"""What both neural minimizers share: buckets and classifier trained together, then made hard [Staab24 Appendix C]."""
+"""The base of both neural minimizers: train buckets and classifier together, then harden [Staab24 Appendix C]."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
@@ -20,13 +20,13 @@ BATCH = 256
 HIDDEN = 50
 RATE = 0.01  # times 0.1 every quarter of the training
 SLOWER = 0.1  # the rate of the scores of categories, so that classifier and adversary can follow
-PARTING = 400  # steps at the full rate in which values of a category can part: a short training must not be slower
+PARTING = 400  # steps at the full rate that values of a category need to separate: a short training is slowed less
 TEMPERATURE = (2.0, 0.5)  # at the start and at the end
 _STEPS = (50, 200)  # the fewest and the most batches of an epoch
 
 
 class NeuralMinimizer(Minimizer):
-    """The common parent of `AdversarialTraining` and `MutualInformation`; a subclass adds what privacy means."""
+    """The common parent of `AdversarialTraining` and `MutualInformation`; a subclass adds the privacy term."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class NeuralMinimizer(Minimizer):
         self.progress = progress
 
     def fit_path(self, X: Any, y: Any, privacy: Sequence[float]) -> list[Generalization]:
-        """One generalization for each value of `privacy`, trained side by side; `generalization_` is the last.
+        """Return one generalization for each value of `privacy`, trained in parallel; `generalization_` is the last.
 
-        Each is what `fit` finds with that value alone up to rounding: runs share the batches but nothing else.
+        Up to rounding, each is what `fit` finds with that value alone: runs share only the batches.
         """
         if not len(privacy):
             raise ParameterError("The path needs at least one value of 'privacy'.")
@@ -98,16 +98,16 @@ class NeuralMinimizer(Minimizer):
             torch.ones(1, device=wanted).cpu()
         except (RuntimeError, AssertionError, NotImplementedError, TypeError):
             raise ParameterError(
-                f"The 'device' parameter of {type(self).__name__} names {wanted!r}, which PyTorch does not have here."
+                f"The 'device' parameter of {type(self).__name__} names {wanted!r}, which PyTorch does not offer here."
             ) from None
         return wanted
 
     def _aim(self, training: "Training") -> Any:
-        raise ParameterError(f"{type(self).__name__} does not say what privacy means.")
+        raise ParameterError(f"{type(self).__name__} must implement _aim, which gives the privacy term.")
 
 
 class Training:
-    """The training data on the device, the soft buckets, the classifier, and the aim that privacy gives."""
+    """The training data on the device, the soft buckets, the classifier, and the privacy term."""
 
     def __init__(
         self, data: CodedData, owner: NeuralMinimizer, privacy: Sequence[float], torch: Any, device: str
@@ -127,7 +127,7 @@ class Training:
         self._codes = torch.from_numpy(data.codes[:, self.columns].astype(np.int64) + self.soft.offsets[:-1]).to(device)
 
     def run(self, epochs: int, progress: bool) -> None:
-        """All epochs, or as many as there are before Ctrl-C."""
+        """Train for all epochs, or until Ctrl-C."""
         slower = float(np.clip(PARTING / (epochs * self.steps), SLOWER, 1))
         groups = [
             {"params": self.classifier.parameters, "slower": 1.0},
@@ -169,7 +169,7 @@ class Training:
         return int(np.clip(-(-len(self.data.codes) // BATCH), *_STEPS))
 
     def batches(self) -> Any:
-        """The rows of one epoch's batches: all once, or drawn where they are very few or many, or stand for several."""
+        """The rows of one epoch's batches: all once, or a random draw if rows are very few, very many or weighted."""
         n = len(self.data.codes)
         size, steps = min(BATCH, n), self.steps
         if self.data.weights is not None:
@@ -179,7 +179,7 @@ class Training:
         return self.torch.from_numpy(rows.reshape(steps, size)).to(self.device)
 
     def draw_rows(self, size: int) -> Any:
-        """Rows drawn by chance, each as often as the records it stands for."""
+        """Draw rows at random, in proportion to the records that they represent."""
         n, weights = len(self.data.codes), self.data.weights
         rows = (
             self.random.integers(0, n, size)
@@ -221,7 +221,7 @@ class Perceptron:
 
 
 def set_rate(optimizer: Any, rate: float) -> None:
-    """The learning rate of the next step."""
+    """Set the learning rate of the next step."""
     for group in optimizer.param_groups:
         group["lr"] = rate * group.get("slower", 1.0)
 
@@ -234,7 +234,7 @@ def _partitions(data: CodedData, training: Training, run: int) -> list[AnyPartit
 class single_thread:
     """PyTorch on one thread: the matrices are small, and the result does not depend on how many cores there are.
 
-    The number of threads is the whole process's: it is set back when the last of several trainings ends.
+    The number of threads concerns the whole process: it is restored when the last of several trainings ends.
     """
 
     _lock, _inside, _before = Lock(), 0, 1

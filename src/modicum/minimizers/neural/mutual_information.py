@@ -1,4 +1,4 @@
-"""MutualInf: buckets that tell little about the values in them [Staab24 §6, Appendix C]."""
+"""MutualInf: buckets that reveal little about the values in them [Staab24 §6, Appendix C]."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from modicum.table.codes import all_counts
 
 
 class MutualInformation(NeuralMinimizer):
-    """MutualInf: buckets from which a network predicts the label well and which tell little of x [Staab24 §6].
+    """MutualInf: buckets from which a network predicts the label well and which reveal little of x [Staab24 §6].
 
     Buckets g and classifier f are trained together:
 
         min_{f, g}  E[ (1 − λ) L_clf(f(g(x)), y) + λ L_inf(g(x), x) ].
 
-    L_inf stands for I(z, x) = H(z) − H(z|x). As every z_i depends on x_i alone, Appendix C derives with Jensen
+    L_inf approximates I(z, x) = H(z) − H(z|x). As every z_i depends on x_i alone, Appendix C derives with Jensen
 
         H(z) ≤ −E_z E_x Σ_i log P(z_i | x_i)  with z and x independent,   H(z|x) = −E_x E_{z|x} Σ_i log P(z_i | x_i),
 
@@ -25,30 +25,30 @@ class MutualInformation(NeuralMinimizer):
         L_inf = Σ_i v_i [ −Σ_j q_i(j) Σ_v s_i(v) log p_j(v) + Σ_v s_i(v) Σ_j p_j(v) log p_j(v) ].
 
     v_i is 1, as in the paper, and for a personal attribute its weight relative to the mean weight of the personal ones.
-    A sum over many attributes outweighs the classifier's loss, so that small values of `privacy` are the useful ones.
+    A sum over many attributes outweighs the classifier's loss, so only small values of `privacy` are useful.
     Everything else is as in `AdversarialTraining`. Needs PyTorch (`pip install 'modicum[neural]'`).
 
     Parameters
     ----------
     privacy : float from 0 to 1
-        The paper's λ: 0 looks at the prediction only, 1 at the information only.
+        The paper's λ: 0 considers the prediction only, 1 the information only.
     buckets : int
         The paper's k.
     epochs : int
-        The learning rate, 0.01 at first, is multiplied by 0.1 after each quarter of them.
+        Their number. The learning rate, 0.01 at first, is multiplied by 0.1 after each quarter of them.
     personal : list of str, optional
-        The attributes that `weights` may name; overrides the schema; all where neither says.
+        The attributes that `weights` may name; overrides the schema; all if neither names any.
     weights : dict, optional
-        How much each personal attribute counts, 1 by default.
+        Weight of each personal attribute, 1 by default.
     label_bins : int, optional
         For a numeric label: predict one of this many ranges of about equal frequency.
     schema : Schema, optional
-        Kinds and roles; inferred where it is not given.
-    device : "cpu", "cuda", …; a GPU where there is one by default
+        Kinds and roles; inferred if not given.
+    device : "cpu", "cuda", …; by default a GPU if there is one
         On a CPU the same seed gives the same artifact, byte for byte; a GPU may round differently from run to run.
     random_state : int
     progress : bool
-        Whether a bar is shown on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------

@@ -21,16 +21,16 @@ _EPSILON = 1e-5
 class SoftBuckets:
     """For each code of each attribute the probability of each of k buckets.
 
-    A category has one network per attribute on the one-hot value. Such a network is a table of scores, one row per
-    value, whatever its layers; so the table itself is trained, and a row that all values share, with temperature τ:
+    A category has one network per attribute on the one-hot value. Whatever its layers, such a network is a table of
+    scores, one row per value. So the table itself is trained, with one more row for all values, at temperature τ:
 
         p_j(x) = softmax_j((score_j(x) + common_j) / τ).
 
-    At the start all values of a category share the first bucket, which is as good as not collecting it: values part
-    only where that gains something. From a random start, buckets that gain nothing would stay as they were drawn.
+    At the start all values of a category share the first bucket, which amounts to not collecting it: values separate
+    only if that gains something. From a random start, buckets that gain nothing would stay random.
 
     A number (and an ordered category, by its rank) enters as its middle rank among the training records, from 0 to 1,
-    which no outlier can squeeze. A network M with squared weights, tanh and batch normalization with a squared
+    which outliers cannot distort. A network M with squared weights, tanh and batch normalization with a squared
     (non-negative) scale maps it monotonically to [0, 1]. With centres c_j = (2j − 1) / (2k)
 
         p_j(x) = softmax_j(−k² (M(x) − c_j)² / τ).
@@ -48,7 +48,7 @@ class SoftBuckets:
         self.sizes = [coding.n_codes for coding in codings]
         self.offsets = np.cumsum([0, *self.sizes])
         graded = [j for j, coding in enumerate(codings) if coding.attribute.has_order]
-        self._free_rows = self._positions([_free(coding) for coding in codings], device)
+        self._free_rows = self._positions([_find_free_codes(coding) for coding in codings], device)
         self._graded_rows = self._positions([_find_graded_codes(coding) for coding in codings], device)
         self._rank, self._share, self._place = _pad_ranks([codings[j] for j in graded])
         self._rank, self._share = (torch.from_numpy(x).to(device) for x in (self._rank, self._share))
@@ -64,7 +64,7 @@ class SoftBuckets:
         self._common = torch.zeros((len(codings), runs, k), device=device)
         self._common[:, :, 0] = 1.0
         self._common.requires_grad_()
-        owner = np.repeat(np.arange(len(codings)), [len(_free(coding)) for coding in codings])
+        owner = np.repeat(np.arange(len(codings)), [len(_find_free_codes(coding)) for coding in codings])
         self._owner = torch.from_numpy(owner).to(device)
         self._first, self._last = drawn(a, 1, HIDDEN), drawn(a, HIDDEN, 1, scale=HIDDEN**-0.25)
         self._scale, self._shift = (
@@ -75,12 +75,12 @@ class SoftBuckets:
 
     @property
     def free_parameters(self) -> list[Any]:
-        """What moves categories and missing values."""
+        """The parameters of categories and missing values."""
         return [self._scores, self._common]
 
     @property
     def graded_parameters(self) -> list[Any]:
-        """What moves numbers."""
+        """The parameters of numbers."""
         return [self._first, self._last, self._scale, self._shift, self._bias, self._centre]
 
     def probabilities(self, temperature: float) -> Any:
@@ -115,7 +115,7 @@ class SoftBuckets:
         found = [chosen[low:high] for low, high in pairwise(self.offsets)]
         for coding, own in zip(self._codings, found, strict=True):
             graded = own[_find_graded_codes(coding)]
-            own[_find_graded_codes(coding)] = np.maximum.accumulate(graded)  # M rises but for rounding
+            own[_find_graded_codes(coding)] = np.maximum.accumulate(graded)  # M rises, except for rounding
         return found
 
     def _positions(self, chosen: Sequence[Codes], device: str) -> Any:
@@ -129,8 +129,8 @@ def _find_graded_codes(coding: Coding) -> Codes:
     return np.arange(coding.n_values if coding.attribute.has_order else 0)
 
 
-def _free(coding: Coding) -> Codes:
-    """The codes that do not: those of a category, and missing."""
+def _find_free_codes(coding: Coding) -> Codes:
+    """The codes without a rank: those of a category, and missing."""
     return np.arange(len(_find_graded_codes(coding)), coding.n_codes)
 
 
@@ -151,7 +151,7 @@ def middle_ranks(coding: Coding) -> Floats:
 
 
 def _pad_ranks(codings: Sequence[Coding]) -> tuple[Any, Any, Any]:
-    """Ranks and shares of all graded codes as attributes × codes × 1, filled up with zeros; and where each code is."""
+    """Ranks and shares of all graded codes as attributes × codes × 1, padded with zeros; and the place of each code."""
     longest = max((coding.n_values for coding in codings), default=0)
     ranks = np.zeros((len(codings), longest, 1), dtype=np.float32)
     shares = np.zeros_like(ranks)
