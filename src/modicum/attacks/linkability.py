@@ -55,7 +55,7 @@ class LinkedSide:
     @property
     def people(self) -> int:
         """The number of people."""
-        return len(self) if self.persons is None or not len(self.persons) else int(self.persons.max()) + 1
+        return len(self) if self.persons is None else int(self.persons.max(initial=-1)) + 1
 
 
 @dataclass(frozen=True)

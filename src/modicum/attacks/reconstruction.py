@@ -26,7 +26,6 @@ from modicum.learners.portfolio import MEMBERS, NEURAL, Guess
 from modicum.progress import run_all
 from modicum.table.estimator_input import as_names, attribute_weights
 from modicum.table.targets import BINS
-from modicum.typing import Mask
 
 
 class Reconstruction:
@@ -226,7 +225,10 @@ def result_of(
     weights: dict[str, float],
 ) -> AttackResult:
     """Compute errors, intervals and baselines; average several answers about an attribute."""
-    wrong = {name: np.mean([_wrong(breach, name, a) for a in each], axis=0) for name, each in answers.items()}
+    wrong = {
+        name: np.mean([answer.guess.value != breach.values[name] for answer in each], axis=0)
+        for name, each in answers.items()
+    }
     naive = {name: breach.mean(name, breach.values[name] != breach.naive[name]) for name in answers}
     results = {
         name: AttributeResult(
@@ -260,10 +262,6 @@ def result_of(
         guesses={} if breach.counted else {name: _guesses(breach, name, each) for name, each in answers.items()},
         persons=breach.persons,
     )
-
-
-def _wrong(breach: Breach, name: str, answer: AdversaryAnswer) -> Mask:
-    return np.asarray(answer.guess.value != breach.values[name])
 
 
 def _guesses(breach: Breach, name: str, answers: Sequence[AdversaryAnswer]) -> Guesses:

@@ -18,6 +18,8 @@ from modicum.table.schema import Attribute, Schema
 from modicum.table.values import canonical
 from modicum.typing import Codes, Floats, Mask
 
+MISSING = "(missing)"  # the text of a missing value
+
 
 def is_array(X: Any) -> bool:
     """Whether X is an array (or nested lists) rather than a frame with named columns."""
@@ -143,6 +145,37 @@ def texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")
     return _words(*pd.factorize(values))
+
+
+def sorted_texts(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
+    """Code a column by its distinct canonical texts in their order; missing values come last, as "(missing)".
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from modicum.table.frames import as_frame, sorted_texts
+    >>> codes, words = sorted_texts(as_frame(pd.DataFrame({"a": ["y", None, "x"]}))["a"])
+    >>> codes.tolist(), words
+    ([1, 2, 0], ['x', 'y', '(missing)'])
+    """
+    codes, words = texts(series)
+    order = sorted(range(len(words)), key=words.__getitem__)
+    rank = np.empty(len(words) + 1, dtype=np.int64)
+    rank[[*order, -1]] = np.arange(len(words) + 1)
+    return rank[codes], [*(words[i] for i in order), *([MISSING] if (codes < 0).any() else [])]
+
+
+def distinct_texts(given: Any) -> tuple[str, ...]:
+    """Return the distinct canonical texts of a value or of several; "(missing)" for a missing one.
+
+    Examples
+    --------
+    >>> from modicum.table.frames import distinct_texts
+    >>> distinct_texts(["flu", None, "flu"]), distinct_texts(1.0)
+    (('flu', '(missing)'), ('1',))
+    """
+    values = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
+    return tuple(dict.fromkeys(MISSING if _is_missing(value) else canonical(value) for value in values))
 
 
 def _words(first: npt.NDArray[Any], distinct: Any) -> tuple[Codes, list[str]]:

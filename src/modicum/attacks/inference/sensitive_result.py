@@ -1,6 +1,6 @@
 """Records whose sensitive attribute is attacked, and the results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,19 +14,16 @@ from modicum.errors import DataError, ParameterError
 from modicum.generalization.core import raw_generalization
 from modicum.learners.inputs import Inputs
 from modicum.table.estimator_input import person_codes, unit_codes
-from modicum.table.frames import as_frame, column, texts
+from modicum.table.frames import MISSING, as_frame, column, distinct_texts, sorted_texts
 from modicum.table.inference import infer_attribute
 from modicum.table.plain_data import PlainResult
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-from modicum.table.values import canonical
 from modicum.typing import Codes
 
 # Records whose sensitive value is guessed: the visible predictors and the hidden value.
 
 ACCURACY, MCC = AIMS = ("accuracy", "mcc")
-
-MISSING = "(missing)"  # the name of a missing value
 FEW_NUMBERS = 20  # a number with at most this many values is not binned
 
 
@@ -155,8 +152,7 @@ def contrasts(name: str, critical: Any, words: Sequence[str]) -> list[tuple[str,
     >>> contrasts("ill", "flu", ["cold", "flu"])
     [('flu',)]
     """
-    listed = [critical] if isinstance(critical, str) or not isinstance(critical, Iterable) else list(critical)
-    named = tuple(dict.fromkeys(MISSING if _is_missing(value) else canonical(value) for value in listed))
+    named = distinct_texts(critical)
     absent = len(set(named) - set(words))
     if absent or not named:
         raise ParameterError(
@@ -167,10 +163,6 @@ def contrasts(name: str, critical: Any, words: Sequence[str]) -> list[tuple[str,
         return [named[:1]]
     together = [named] if 1 < len(named) < len(words) else []
     return [*((value,) for value in named), *together]
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value != value
 
 
 def _attribute(frame: nw.DataFrame[Any], name: str, schema: Schema | None) -> Attribute:
@@ -205,9 +197,9 @@ def _values(
 ) -> tuple[Codes, list[str]]:
     """Return each record's value as a code, and the names of the values; bins of a number have no names."""
     if given is not None:
-        return _encode_by_name(_one_each(name, given, len(frame)))
+        return sorted_texts(_one_each(name, given, len(frame)))
     attribute, series = _attribute(frame, name, schema), column(frame, name)
-    codes, words = _encode_by_name(series)
+    codes, words = sorted_texts(series)
     if by_value or attribute.is_category or len(words) - (MISSING in words) <= FEW_NUMBERS:
         return codes, words
     return np.unique(Target.fit(frame, attribute, bins).encode(frame), return_inverse=True)[1], []
@@ -218,16 +210,6 @@ def _one_each(name: str, given: Any, n: int) -> nw.Series[Any]:
     if values.shape != (n,):
         raise DataError(f"The values of {name!r} have shape {values.shape}; they must be one for each of {n} rows.")
     return as_frame(pd.DataFrame({name: values}))[name]
-
-
-def _encode_by_name(series: nw.Series[Any]) -> tuple[Codes, list[str]]:
-    """Code values in the order of their names, missing last."""
-    codes, words = texts(series)
-    order = np.argsort(np.array(words, dtype=object), kind="stable") if words else np.zeros(0, dtype=np.int64)
-    rank = np.empty(len(words) + 1, dtype=np.int64)
-    rank[[*order.tolist(), -1]] = np.arange(len(words) + 1)
-    missing = [MISSING] if (codes < 0).any() else []
-    return rank[codes], [*(words[i] for i in order), *missing]
 
 
 # The result

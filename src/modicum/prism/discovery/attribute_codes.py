@@ -11,16 +11,14 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import interval_label
 from modicum.prism.discovery.sides import is_one_hot, value_part
 from modicum.table.codes import NumberCoding, Weights, first_rows, group_numbers, group_rows
-from modicum.table.frames import column, numbers, texts
+from modicum.table.frames import MISSING, column, distinct_texts, numbers, sorted_texts, texts
 from modicum.table.schema import Attribute, Schema
 from modicum.table.targets import Target
-from modicum.table.values import canonical
 from modicum.typing import Floats, Ints, Mask
 
 # Bins of a number, with a separate bin for each frequent value, so that its correlation is seen.
@@ -117,7 +115,7 @@ def _bin_numbers(attribute: Attribute, values: Floats, bins: int, weights: Weigh
 # critical value (multiple encoding), or the class of the others, which is the same as all critical values against the
 # others (single encoding).
 
-MISSING, NONE = "(missing)", "(none)"
+NONE = "(none)"
 ENCODINGS = ("single", "multiple", "both", "whole")
 FEW_NUMBERS = 20  # a number with at most this many values is not binned
 MOST_VALUES = 200
@@ -189,24 +187,14 @@ def _labels(name: str, values: Sequence[str], encoding: str, critical: int | Non
 
 def _values(
     frame: nw.DataFrame[Any], schema: Schema, columns: Sequence[str], bins: int, weights: Weights | None
-) -> tuple[Ints, tuple[str, ...], bool]:
+) -> tuple[Ints, Sequence[str], bool]:
     """Return each record's value as a code, the values as text, and whether they are bins of a number."""
     if len(columns) > 1:
         return (*(_one_hot if is_one_hot(frame, columns) else _join_columns)(frame, columns), False)
     attribute, series = schema[columns[0]], column(frame, columns[0])
-    codes, words = texts(series)
-    if attribute.is_category or len(words) <= FEW_NUMBERS:
-        return (*_present(codes, words), False)
+    if attribute.is_category or len(texts(series)[1]) <= FEW_NUMBERS:
+        return (*sorted_texts(series), False)
     return (*_bins(attribute, numbers(series, attribute), bins, weights), True)
-
-
-def _present(codes: Ints, words: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """Renumber codes by the values' names, missing (-1) last."""
-    order = sorted(range(len(words)), key=words.__getitem__)
-    rank = np.empty(len(words) + 1, dtype=np.int64)
-    rank[[*order, -1]] = np.arange(len(words) + 1)
-    missing = (MISSING,) if (codes < 0).any() else ()
-    return rank[codes], (*(words[i] for i in order), *missing)
 
 
 def _one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
@@ -222,7 +210,7 @@ def _one_hot(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tu
 
 def _join_columns(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     """Return the joint value of columns that were declared to be one attribute."""
-    coded = [_present(*texts(column(frame, each))) for each in columns]
+    coded = [sorted_texts(column(frame, each)) for each in columns]
     codes = group_rows(np.column_stack([own for own, _ in coded]))
     first = first_rows(codes)
     return codes, tuple(" + ".join(values[own[r]] for own, values in coded) for r in first)
@@ -240,8 +228,7 @@ def _critical(name: str, critical: Any, values: Sequence[str], binned: bool) -> 
             f"The sensitive attribute {name!r} is a number with more than {FEW_NUMBERS} values, so none can be "
             "critical. Bin it first and name the critical bins."
         )
-    listed = [critical] if isinstance(critical, str) or not isinstance(critical, Iterable) else list(critical)
-    named = tuple(dict.fromkeys(MISSING if _is_missing(value) else canonical(value) for value in listed))
+    named = distinct_texts(critical)
     if not named:
         raise ParameterError(f"The 'critical_values' parameter names no value of {name!r}. Name one, or omit it.")
     for value in named:
@@ -250,10 +237,6 @@ def _critical(name: str, critical: Any, values: Sequence[str], binned: bool) -> 
                 f"The 'critical_values' parameter names {value!r}, which does not occur in the column {name!r}."
             )
     return named
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value != value
 
 
 def _merge_others(codes: Ints, values: Sequence[str], named: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:

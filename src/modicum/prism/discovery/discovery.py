@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.errors import DataError, ParameterError
+from modicum.errors import DataError, ParameterError, check_number_is
 from modicum.prism.discovery.association import Association
 from modicum.prism.discovery.attribute_codes import ENCODINGS, code_attributes, critical_by_name, read_sensitive
 from modicum.prism.discovery.correlation_result import Correlation, Correlations
@@ -241,8 +241,8 @@ class Discovery:
     ) -> None:
         _check_word("encoding", encoding, ENCODINGS)
         _check_measure(measure, encoding)
-        _check_number("p_value", p_value, 0, 1)
-        _check_whole("bins", bins, 2)
+        check_number_is(p_value, "p_value", "PriSM", 0, 1, whole=False)
+        check_number_is(bins, "bins", "PriSM", 2)
         if len(frame) == 0:
             raise DataError("The data has no rows.")
         _check_total(weights)
@@ -358,13 +358,13 @@ class Discovery:
         )
 
     def _check_search(self, threshold: Any, max_size: Any, correction: Any) -> None:
-        _check_number("threshold", threshold, 0, 1)
+        check_number_is(threshold, "threshold", "PriSM", 0, 1, whole=False)
         if self._measure.name == "classifier" and threshold <= 0.5:
             raise ParameterError(
                 "With the measure 'classifier', the 'threshold' parameter is a balanced accuracy and must be above its "
                 f"chance level 0.5. Got {threshold!r} instead."
             )
-        _check_whole("max_size", max_size, 1)
+        check_number_is(max_size, "max_size", "PriSM", 1)
         if correction is not None:
             _check_word("correction", correction, CORRECTIONS, " or None")
 
@@ -394,13 +394,3 @@ def _check_word(name: str, value: Any, words: Sequence[str], alternative: str = 
         raise ParameterError(
             f"The {name!r} parameter must be one of {', '.join(map(repr, words))}{alternative}. Got {value!r} instead."
         )
-
-
-def _check_whole(name: str, value: Any, low: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
-        raise ParameterError(f"The {name!r} parameter must be an int ≥ {low}. Got {value!r} instead.")
-
-
-def _check_number(name: str, value: Any, low: float, high: float) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not low <= float(value) <= high:
-        raise ParameterError(f"The {name!r} parameter must be a number from {low} to {high}. Got {value!r} instead.")
