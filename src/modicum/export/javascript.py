@@ -45,7 +45,7 @@ def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> di
     """Collect the data of cells or a questionnaire, with the cells' values only if `representatives` is true."""
     form = artifact if isinstance(artifact, Questionnaire) else None
     cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
-    own = [_of_cells(cells, name, form is not None, representatives) for name in cells.names]
+    own = [_describe_in_cells(cells, name, form is not None, representatives) for name in cells.names]
     tree = cells.tree
     found: dict[str, object] = {
         "kind": "cells" if form is None else "questionnaire",
@@ -64,7 +64,7 @@ def _cells(artifact: CellPartition | Questionnaire, representatives: bool) -> di
     return found | ({"values": [list(cell.values) for cell in tree.cells]} if representatives else {})
 
 
-def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: bool) -> dict[str, object]:
+def _describe_in_cells(cells: CellPartition, name: str, is_form: bool, representatives: bool) -> dict[str, object]:
     """Describe one attribute, and if it is not kept, its labels by cell or the words for them."""
     attribute, detail = cells.schema[name], cells.detail[name]
     if name not in cells.needed:
@@ -75,7 +75,7 @@ def _of_cells(cells: CellPartition, name: str, asked: bool, representatives: boo
         found["detail"] = describe_buckets(detail)
         if representatives:
             found["representatives"] = list(partition.representatives)
-    elif asked:
+    elif is_form:
         found["words"] = _words(attribute)
     else:
         found["tells"] = {"labels": list(cells.labels(name)), "byCell": cells.told_by_cell(name).tolist()}

@@ -55,7 +55,7 @@ def to_json_schema(artifact: Collected) -> JsonSchema:
 
 def _generalization(g: Generalization) -> JsonSchema:
     schemas = {name: _build_value_schema(g[name]) for name in g.needed}
-    return _record(g, g.needed, schemas, g.needed, "What is collected of a person: one bucket of each attribute.")
+    return _record(g, schemas, g.needed, "What is collected of a person: one bucket of each attribute.")
 
 
 def _cells(cells: CellPartition) -> JsonSchema:
@@ -67,7 +67,7 @@ def _cells(cells: CellPartition) -> JsonSchema:
     asked = [cells.names[j] for j in cells.tree.asked]
     if any(_is_full_date(partition) and name in asked for name, partition in kept.items()):
         description += " In which cell a date lies is checked by the service."
-    record = _record(cells, cells.needed, schemas, cells.needed, description)
+    record = _record(cells, schemas, cells.needed, description)
     local = [name for name in cells.needed if name not in kept]
     branches = [_cell(cells, cell, local, kept) for cell in range(cells.n_cells)]
     different = list({json.dumps(branch): branch for branch in branches}.values())
@@ -86,15 +86,11 @@ def _questionnaire(form: Questionnaire) -> JsonSchema:
         "The answers to a questionnaire: of each attribute that was asked the buckets that are left possible. Whether "
         "they are enough, and no finer than they need be, is checked by the service."
     )
-    return _record(form, cells.needed, schemas, cells.kept, description)
+    return _record(form, schemas, cells.kept, description)
 
 
 def _record(
-    artifact: Collected,
-    names: Sequence[str],
-    schemas: Mapping[str, JsonSchema],
-    required: Sequence[str],
-    description: str,
+    artifact: Collected, schemas: Mapping[str, JsonSchema], required: Sequence[str], description: str
 ) -> JsonSchema:
     attributes = (artifact.cells if isinstance(artifact, Questionnaire) else artifact).schema
     return {
@@ -103,7 +99,7 @@ def _record(
         "title": "Generalized record",
         "description": description,
         "type": "object",
-        "properties": {name: _words(attributes[name]) | schemas[name] for name in names},
+        "properties": {name: _words(attributes[name]) | schema for name, schema in schemas.items()},
         "required": list(required),
         "additionalProperties": False,
     }

@@ -51,13 +51,13 @@ def check_bound(
     if inputs == "labels":
         _check_categories(artifact, model)
     if predict is not None:
-        _try(artifact, predict)
+        _try_predicting(artifact, predict)
 
 
 def _check_categories(artifact: Collected, model: Any) -> None:
     """Check that every category of the encoders inside the model is one of the artifact's labels."""
-    labels = _labels(artifact)
-    for encoder in _encoders(model):
+    labels = _labels_by_name(artifact)
+    for encoder in _find_encoders(model):
         for name, categories in zip(encoder.feature_names_in_, encoder.categories_, strict=False):
             strange = [each for each in categories if isinstance(each, str) and each not in labels.get(name, ())]
             if name in labels and labels[name] and strange:
@@ -67,25 +67,25 @@ def _check_categories(artifact: Collected, model: Any) -> None:
                 )
 
 
-def _labels(artifact: Collected) -> dict[str, frozenset[str]]:
+def _labels_by_name(artifact: Collected) -> dict[str, frozenset[str]]:
     if isinstance(artifact, Generalization):
         return {name: frozenset(labels) for name, labels in artifact.buckets.items()}
     cells = artifact.cells if isinstance(artifact, Questionnaire) else artifact
     return {name: frozenset(cells.labels(name)) for name in cells.needed}
 
 
-def _encoders(model: Any) -> Iterator[Any]:
+def _find_encoders(model: Any) -> Iterator[Any]:
     """Find the fitted one-hot and ordinal encoders inside a pipeline or a column transformer."""
     if hasattr(model, "categories_") and hasattr(model, "feature_names_in_"):
         yield model
     for _, step in getattr(model, "steps", None) or []:
-        yield from _encoders(step)
+        yield from _find_encoders(step)
     for _, step, _ in getattr(model, "transformers_", None) or []:
-        yield from _encoders(step)
+        yield from _find_encoders(step)
 
 
-def _try(artifact: Collected, predict: Predict) -> None:
-    trials = list(_trials(artifact))
+def _try_predicting(artifact: Collected, predict: Predict) -> None:
+    trials = list(_make_trials(artifact))
     try:
         found = predict(trials)
     except ArtifactError:
@@ -98,7 +98,7 @@ def _try(artifact: Collected, predict: Predict) -> None:
         raise ArtifactError("The model must give one prediction per record.")
 
 
-def _trials(artifact: Collected) -> Iterator[Told]:
+def _make_trials(artifact: Collected) -> Iterator[Told]:
     """Make records in which every bucket (or cell) occurs at least once."""
     if isinstance(artifact, Questionnaire):
         yield from _make_answers(artifact.cells)
@@ -108,10 +108,10 @@ def _trials(artifact: Collected) -> Iterator[Told]:
     else:
         partitions = [p for p in artifact.partitions if not isinstance(p, Dropped)]
         for i in range(max([1, *(len(p.labels) for p in partitions)])):
-            yield tuple(_trial(p, i, p.value) for p in partitions)
+            yield tuple(_trial_value(p, i, p.value) for p in partitions)
 
 
-def _trial(partition: AnyPartition, i: int, value: Scalar) -> float:
+def _trial_value(partition: AnyPartition, i: int, value: Scalar) -> float:
     if not isinstance(partition, FullDetail):
         return min(i, len(partition.labels) - 1)
     return 0.0 if value is None else float(partition.as_number(value))
@@ -123,7 +123,7 @@ def _make_cell_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, flo
     for i in range(max([cells.n_cells, *(len(partition.labels) for partition in kept.values())])):
         cell = i % cells.n_cells
         values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
-        yield cell, {name: _trial(partition, i, values[name]) for name, partition in kept.items()}
+        yield cell, {name: _trial_value(partition, i, values[name]) for name, partition in kept.items()}
 
 
 def _make_answers(cells: CellPartition) -> Iterator[Told]:

@@ -79,15 +79,15 @@ class _Renaming:
 
 def _serialize_node(node: Any) -> str:
     """Write a node without its numbers and file names."""
-    return json.dumps(_bare(node), sort_keys=True)
+    return json.dumps(_strip_node(node), sort_keys=True)
 
 
-def _bare(node: Any) -> Any:
+def _strip_node(node: Any) -> Any:
     if isinstance(node, list):
-        return [_bare(each) for each in node]
+        return [_strip_node(each) for each in node]
     if not isinstance(node, dict):
         return node
-    return {k: _bare(v) for k, v in node.items() if k not in ("__id__", "file") or isinstance(v, dict)}
+    return {k: _strip_node(v) for k, v in node.items() if k not in ("__id__", "file") or isinstance(v, dict)}
 
 
 def _zip_parts(parts: dict[str, bytes]) -> bytes:
@@ -112,11 +112,11 @@ def check_trees(model: Any) -> None:
     >>> from modicum.export.stored_model import check_trees
     >>> check_trees(DecisionTreeClassifier().fit([[0], [1]], [0, 1]))
     """
-    if not all(_is_sound(tree, width) for tree, width in _trees(model)):
+    if not all(_is_sound(tree, width) for tree, width in _find_trees(model)):
         raise ArtifactError("The model has a tree with invalid nodes; it is damaged or was forged.")
 
 
-def _trees(model: Any) -> Iterator[tuple[Any, Any]]:
+def _find_trees(model: Any) -> Iterator[tuple[Any, Any]]:
     """Find every tree below an object, and the number of columns of the nearest estimator above it."""
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor  # deferred: only models need it
     from sklearn.tree._tree import Tree
@@ -131,10 +131,10 @@ def _trees(model: Any) -> Iterator[tuple[Any, Any]]:
         if isinstance(found, Tree | TreePredictor):
             yield found, width
         else:
-            left += _below(found, width)
+            left += _list_children(found, width)
 
 
-def _below(found: Any, width: Any) -> list[tuple[Any, Any]]:
+def _list_children(found: Any, width: Any) -> list[tuple[Any, Any]]:
     if isinstance(found, list | tuple | set | frozenset):
         return [(each, width) for each in found]
     if isinstance(found, dict):
@@ -194,7 +194,7 @@ def model_bytes(model: Any) -> tuple[bytes, ModelFormat]:
     if hasattr(model, "SerializeToString"):
         return bytes(model.SerializeToString()), "onnx"
     if isinstance(model, str | Path):
-        return _read(Path(model)), "onnx"
+        return _read_onnx(Path(model)), "onnx"
     if not hasattr(model, "predict"):
         raise ArtifactError(
             f"The model must be an ONNX model or have the method predict. Got {type(model).__name__} instead."
@@ -240,7 +240,7 @@ def _refuse_strangers(content: bytes) -> None:
         )
 
 
-def _read(path: Path) -> bytes:
+def _read_onnx(path: Path) -> bytes:
     if path.suffix.lower() != ".onnx":
         raise ArtifactError(f"A model file must be ONNX and end in .onnx. Got {path.name!r} instead.")
     try:

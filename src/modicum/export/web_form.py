@@ -49,7 +49,13 @@ def check_endpoint(endpoint: Any) -> None:
     except ValueError:
         parts = host = None
     right = parts is not None and parts.scheme in ("https", "http") and _HOST.match(parts.netloc)
-    if parts is None or not right or not (parts.path == "" or _PATH.match(parts.path)) or parts.fragment or _odd(parts):
+    if (
+        parts is None
+        or not right
+        or not (parts.path == "" or _PATH.match(parts.path))
+        or parts.fragment
+        or _is_odd(parts)
+    ):
         raise ParameterError(
             f"The 'endpoint' parameter must be a path such as /records or an https address. Got {endpoint!r} instead."
         )
@@ -57,7 +63,7 @@ def check_endpoint(endpoint: Any) -> None:
         raise ParameterError("The 'endpoint' parameter must use https; others could read answers sent over http.")
 
 
-def _odd(parts: Any) -> bool:
+def _is_odd(parts: Any) -> bool:
     """Whether the query has a forbidden character, or the port is invalid."""
     try:
         port = parts.port

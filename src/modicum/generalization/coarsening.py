@@ -83,22 +83,22 @@ def coarsen_partitions(
     labels = Labels.fit(label_values(y, len(frame), label_name(y)), label_bins, name=label_name(y))
     classes = labels.encode(y)
     codes = [encode_column(p, frame) for p in partitions]
-    if _smallest(codes, persons) >= min_group:
+    if _smallest_group(codes, persons) >= min_group:
         return list(partitions)
     held = [j for j, p in enumerate(partitions) if p.attribute.locked]
     _check_locked([partitions[j] for j in held], [codes[j] for j in held], persons, min_group)
     free = [j for j in range(len(partitions)) if j not in held and codes[j].min() < codes[j].max()]
-    pairs = [_axis(partitions[j], codes[j], frame) for j in free]
+    pairs = [_make_axis(partitions[j], codes[j], frame) for j in free]
     axes, places = [axis for axis, _ in pairs], [place for _, place in pairs]
     fixed = group_rows(np.column_stack([codes[j] for j in held])) if held else np.zeros(len(frame), dtype=np.int64)
-    cells = _cells(places, fixed, classes, len(labels), persons)
+    cells = _combine_records(places, fixed, classes, len(labels), persons)
     with stoppable("making groups larger") as stop:
         groups = _search(cells, axes, min_group, stop)
     coarser = list(partitions)
     for j, axis, group in zip(free, axes, groups, strict=True):
         coarser[j] = _merge_buckets(partitions[j], axis, group)
     # Check the guarantee on the records themselves.
-    if _smallest([encode_column(p, frame) for p in coarser], persons) < min_group:
+    if _smallest_group([encode_column(p, frame) for p in coarser], persons) < min_group:
         raise DataError(f"No coarser generalization was found in which every group has {min_group:,} members.")
     return coarser
 
@@ -114,20 +114,22 @@ def _check(min_group: Any, n: int, persons: Codes | None) -> None:
 
 
 def _check_locked(held: Sequence[AnyPartition], codes: Sequence[Codes], persons: Codes | None, k: int) -> None:
-    if not held or _smallest(codes, persons) >= k:
+    if not held or _smallest_group(codes, persons) >= k:
         return
-    alone = [p.name for p, column_codes in zip(held, codes, strict=True) if _smallest([column_codes], persons) < k]
+    alone = [
+        p.name for p, column_codes in zip(held, codes, strict=True) if _smallest_group([column_codes], persons) < k
+    ]
     raise DataError(
         f"Groups of at least {k:,} need coarser buckets of {format_names(alone[:1] or [p.name for p in held])}, which "
         "the schema locks; lower 'min_group' or change the schema."
     )
 
 
-def _smallest(codes: Sequence[Codes], persons: Codes | None) -> int:
+def _smallest_group(codes: Sequence[Codes], persons: Codes | None) -> int:
     return int(persons_in(group_rows(np.column_stack(codes)), persons).min())
 
 
-def _axis(partition: AnyPartition, codes: Codes, frame: Any) -> tuple[_Axis, Codes]:
+def _make_axis(partition: AnyPartition, codes: Codes, frame: Any) -> tuple[_Axis, Codes]:
     """Return the buckets that occur and each record's position among them; first cut a number in full detail."""
     exact = len(np.unique(codes))
     if isinstance(partition, FullDetail):
@@ -144,7 +146,9 @@ def _axis(partition: AnyPartition, codes: Codes, frame: Any) -> tuple[_Axis, Cod
 # Cells
 
 
-def _cells(places: Sequence[Codes], fixed: Codes, classes: Codes, n_classes: int, persons: Codes | None) -> _Cells:
+def _combine_records(
+    places: Sequence[Codes], fixed: Codes, classes: Codes, n_classes: int, persons: Codes | None
+) -> _Cells:
     """Combine the records with the same buckets to cells."""
     table = np.column_stack([*places, fixed])
     of_row = group_rows(table)
@@ -165,7 +169,7 @@ def _per_bucket(codes: Codes, counts: Floats, size: int = 0) -> Floats:
     return np.stack([np.bincount(codes, weights=c, minlength=size) for c in counts.T], axis=1)
 
 
-def _keys(axes: Sequence[_Axis], cells: _Cells) -> tuple[list[npt.NDArray[np.uint64]], npt.NDArray[np.uint64]]:
+def _draw_keys(axes: Sequence[_Axis], cells: _Cells) -> tuple[list[npt.NDArray[np.uint64]], npt.NDArray[np.uint64]]:
     """Draw a number for every bucket; a cell's key is their sum, so an axis is left out by subtracting.
 
     The numbers have 64 bits and a fixed seed, so two cells hardly ever share a key by chance. The final count would
@@ -233,7 +237,7 @@ def _split(
     A group that cannot be split now can never be split: other splits only make cells smaller.
     """
     groups = [group.copy() for group in groups]
-    marks, fixed = _keys(axes, cells)
+    marks, fixed = _draw_keys(axes, cells)
     orders = [_member_order(cells, j, axis) for j, axis in enumerate(axes)]
     open_groups = {
         (j, int(g))

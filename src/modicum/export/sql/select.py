@@ -253,18 +253,18 @@ def select_cells(
     passed = check_keep(keep, cells.names)
     unchanged = [(name, column(cells.told(name)[0], dialect, output)) for name in cells.kept]
     asked = [cells.names[j] for j in cells.tree.asked]
-    place = {name: f"{_free(cells, passed)}_{j}" for j, name in enumerate(asked)}
+    place = {name: f"{_free_name(cells, passed)}_{j}" for j, name in enumerate(asked)}
     coded = [(place[name], column(cells.detail[name], dialect, "codes")) for name in asked]
     inner = build_select([*unchanged, *coded], origin, dialect, passed)
-    cell = (_free(cells, passed), _cell(cells, place, dialect))
+    cell = (_free_name(cells, passed), _cell(cells, place, dialect))
     kept = [(name, dialect.column(name)) for name in cells.kept]
-    middle = build_select([*kept, cell], _below(inner, dialect, "buckets"), dialect, passed)
+    middle = build_select([*kept, cell], _subquery(inner, dialect, "buckets"), dialect, passed)
     chosen = cells.names if output == "values" else cells.needed
     outputs = [(name, _build_cell_column(cells, name, cell[0], dialect, output)) for name in chosen]
-    return build_select(outputs, _below(middle, dialect, "cells"), dialect, passed)
+    return build_select(outputs, _subquery(middle, dialect, "cells"), dialect, passed)
 
 
-def _free(cells: CellPartition, keep: Sequence[str]) -> str:
+def _free_name(cells: CellPartition, keep: Sequence[str]) -> str:
     """Find a name that no column starts with, in any case."""
     name = "modicum_cell"
     while any(each.casefold().startswith(name) for each in [*cells.names, *keep]):
@@ -272,7 +272,7 @@ def _free(cells: CellPartition, keep: Sequence[str]) -> str:
     return name
 
 
-def _below(query: exp.Select, dialect: Dialect, name: str) -> exp.Subquery:
+def _subquery(query: exp.Select, dialect: Dialect, name: str) -> exp.Subquery:
     alias = exp.TableAlias(this=dialect.identifier(name, "table"))
     return exp.Subquery(this=query, alias=alias)
 
