@@ -28,7 +28,7 @@ from modicum.engines.spark import SparkTable, frames_of, is_local
 from modicum.engines.table import ArrowWork, EngineTable, engine_of
 from modicum.errors import DataError, ParameterError, format_names, require
 from modicum.table.atomic_writing import beside_folder, check_folder, replacing
-from modicum.table.files import CSV, PARQUET, file_format, scan_parquet, scan_table, write_table
+from modicum.table.files import PARQUET, file_format, is_csv, scan_parquet, scan_table, write_table
 from modicum.table.schema import Schema
 from modicum.typing import Codes
 
@@ -206,7 +206,7 @@ def is_folder(name: str, engine: str, parted: bool) -> bool:
     (False, True)
     """
     if engine == "spark" or parted:
-        if name.lower().removesuffix(".gz").endswith(CSV):
+        if is_csv(name):
             what = "The engine 'spark' writes" if engine == "spark" else "Partitions are written as"
             raise ParameterError(f"{what} folders of Parquet files, not CSV. Got {name!r} instead.")
         return True
@@ -309,11 +309,6 @@ def check_place(table: EngineTable, path: str | os.PathLike[str], partition_by: 
             )
 
 
-def is_csv(name: str) -> bool:
-    """Whether a result of this name is a CSV file."""
-    return os.path.splitext(name.removesuffix(".gz"))[1] in (".csv", ".tsv", ".txt", ".data")
-
-
 def _is_here(table: EngineTable, name: str) -> bool:
     return not isinstance(table, SparkTable) or is_local(table.native.sparkSession, name)
 
@@ -402,8 +397,8 @@ def reopen_together(table: EngineTable, paths: Sequence[str], schema: Schema) ->
         ]
 
 
-def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str] = ()) -> Any:
-    """The final result as a lazy table that the caller may keep."""
+def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str], schema: Schema) -> Any:
+    """The final result as a lazy table that the caller may keep; the schema gives the types of a CSV file."""
     name = os.fspath(path)
     if isinstance(table, SparkTable):
         return table.native.sparkSession.read.parquet(name)
@@ -412,7 +407,7 @@ def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequ
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     if is_csv(name):
-        return connection.read_csv(glob.escape(name))
+        return scan_table(connection, name, schema)
     if os.path.isfile(name):
         return scan_parquet(connection, [name])
     return connection.read_parquet(f"{glob.escape(name)}/**/*.parquet", hive_partitioning=bool(partition_by))

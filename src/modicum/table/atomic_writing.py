@@ -26,7 +26,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     'done'
     """
     target = Path(os.path.realpath(path))  # keeps a symbolic link
-    ending = "".join(target.suffixes[-2:]) if target.suffix == ".gz" else target.suffix
+    ending = "".join(target.suffixes[-2:]).lower() if target.suffix.lower() == ".gz" else target.suffix.lower()
     temporary = target.parent / f".modicum-{secrets.token_hex(8)}{ending}"
     with naming(path):
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))

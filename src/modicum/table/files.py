@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pandas as pd
 
@@ -30,12 +30,16 @@ _ISO = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d(:?\d\d)?)?
 Result = TypeVar("Result")
 
 
+def is_csv(path: str | os.PathLike[str]) -> bool:
+    """Whether the file's ending is that of a CSV file, compressed or not."""
+    return os.fspath(path).lower().removesuffix(".gz").endswith(CSV)
+
+
 def file_format(path: str | os.PathLike[str]) -> str:
     """Return 'csv' or 'parquet' by the file's ending; ignore a trailing .gz."""
-    name = os.fspath(path).lower().removesuffix(".gz")
-    if name.endswith(PARQUET):
+    if os.fspath(path).lower().removesuffix(".gz").endswith(PARQUET):
         return "parquet"
-    if name.endswith(CSV):
+    if is_csv(path):
         return "csv"
     raise DataError(f"The file {os.fspath(path)!r} is neither CSV nor Parquet by its ending (.csv, .tsv, .parquet).")
 
@@ -131,7 +135,7 @@ def write_table(result: "duckdb.DuckDBPyRelation", path: str | os.PathLike[str])
     if file_format(path) == "parquet":
         result.write_parquet(name)
     else:
-        result.write_csv(name, header=True, sep="\t" if name.removesuffix(".gz").endswith(".tsv") else ",")
+        result.write_csv(name, header=True, sep="\t" if name.lower().removesuffix(".gz").endswith(".tsv") else ",")
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
@@ -252,6 +256,7 @@ def _relation(
         na_values=["", *missing],
         sample_size=-1 if typed else 20_480,
         all_varchar=not typed,
+        compression=_compression(name),
         hive_partitioning=False,
         auto_type_candidates=["BIGINT", "DOUBLE", "VARCHAR"],
     )
@@ -262,10 +267,19 @@ def _relation(
     return relation
 
 
+def _compression(name: str) -> Literal["gzip", "none"]:
+    """DuckDB itself takes only a lower-case .gz for compressed."""
+    return "gzip" if name.lower().endswith(".gz") else "none"
+
+
 def _check_header(connection: "duckdb.DuckDBPyConnection", pattern: str) -> None:
     """Raise a `DataError` if a column is repeated; DuckDB would rename it silently."""
     rows: Any = (
-        connection.read_csv(pattern, header=False, all_varchar=True, hive_partitioning=False).limit(1).fetchall()
+        connection.read_csv(
+            pattern, header=False, all_varchar=True, compression=_compression(pattern), hive_partitioning=False
+        )
+        .limit(1)
+        .fetchall()
     )
     seen: set[str] = set()
     for cell in (str(cell) for cell in (rows[0] if rows else ()) if cell is not None):

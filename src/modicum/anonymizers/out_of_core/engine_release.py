@@ -46,6 +46,7 @@ def release_at(
     empty = collect_arrow(table.lazy.select(list(published)).head(0)).to_native()
     part_schema = build_part_schema(empty.schema, task.names, owner.output == "ranges")
     work = ReleasedParts(owner, task, owner._upper(table, task, rows_at_once), published, part_schema)
+    file_schema = _build_file_schema(owner, task)
     measured: list[Release] = []
     label = schema.label if schema.label is not None and has_classes(table, schema.label) else None
     with room_beside(table, path) as room, reopen_table(table, write_parts(table, work, room)) as parts:
@@ -60,9 +61,9 @@ def release_at(
             path,
             partition_by,
             check,
-            _build_file_schema(owner, task),
+            file_schema,
         )
-    return replace(measured[0], frame=lasting(table, path, partition_by))
+    return replace(measured[0], frame=lasting(table, path, partition_by, file_schema))
 
 
 def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequence[str], rows_at_once: Any) -> None:

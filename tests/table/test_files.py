@@ -1,0 +1,28 @@
+"""Files are read and written by their ending, in upper case too."""
+
+import duckdb
+import pandas as pd
+import pytest
+
+import modicum as md
+from modicum.table.files import read_table, write_frame
+
+
+@pytest.fixture(scope="module")
+def people():
+    return pd.DataFrame({"code": ["0", "1"] * 50, "age": range(100)})
+
+
+@pytest.mark.parametrize("name", ["a.csv", "A.CSV", "A.CSV.GZ", "a.csv.GZ", "a.Tsv", "A.TSV.gz", "A.PARQUET"])
+def test_what_is_written_is_read_whatever_the_case_of_its_ending(name, people, tmp_path):
+    write_frame(people, tmp_path / name)
+    assert read_table(tmp_path / name)["age"].tolist() == people["age"].tolist()
+    compressed = (tmp_path / name).read_bytes().startswith(b"\x1f\x8b")
+    assert compressed == name.lower().endswith(".gz")
+
+
+@pytest.mark.parametrize("name", ["out.csv", "OUT.CSV", "OUT.CSV.GZ", "OUT.PARQUET"])
+def test_an_engine_releases_to_any_ending_and_texts_stay_texts(name, people, tmp_path):
+    anonymizer = md.Mondrian(k=5, quasi_identifiers=["age"], schema=md.Schema.infer(people))
+    release = anonymizer.release_to(duckdb.from_df(people), tmp_path / name).release_
+    assert sorted(release.frame.df()["code"]) == sorted(people["code"])
