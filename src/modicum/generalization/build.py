@@ -295,17 +295,19 @@ def _intersect_intervals(a: Intervals, b: Intervals) -> Intervals:
         (sum(edge < end for edge in a.edges), sum(edge < end for edge in b.edges)) for end in [*edges, float("inf")]
     ]
     joint = (a.missing_code, b.missing_code)
-    found = intervals(a.attribute, edges, usual=a.value, missing_in=inside.index(joint) if joint in inside else None)
+    partition = intervals(
+        a.attribute, edges, usual=a.value, missing_in=inside.index(joint) if joint in inside else None
+    )
     refuse = "refuse" in (a.missing, b.missing)
-    return found.model_copy(update={"missing": "refuse"}) if refuse else found
+    return partition.model_copy(update={"missing": "refuse"}) if refuse else partition
 
 
 def _intersect_groups(a: Groups, b: Groups) -> Groups:
     cells = _cells(a, b)
-    found = groups(a.attribute, [values for _, values in cells], usual=a.value)
+    partition = groups(a.attribute, [values for _, values in cells], usual=a.value)
     pairs = [pair for pair, _ in cells]
     updates: dict[str, object] = {}
-    buckets = list(found.buckets)
+    buckets = list(partition.buckets)
     for what in ("unseen", "missing"):
         joint = (getattr(a, f"{what}_code"), getattr(b, f"{what}_code"))
         if joint in pairs:
@@ -313,7 +315,7 @@ def _intersect_groups(a: Groups, b: Groups) -> Groups:
             buckets[at] = buckets[at].model_copy(update={"takes": (*buckets[at].takes, what)})
         elif min(joint) < 0:
             updates[what] = "refuse"
-    return found.model_copy(update={"buckets": tuple(buckets), **updates})
+    return partition.model_copy(update={"buckets": tuple(buckets), **updates})
 
 
 def _cells(a: Groups, b: Groups) -> list[tuple[tuple[int, int], list[str]]]:

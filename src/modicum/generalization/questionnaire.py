@@ -72,23 +72,23 @@ class Equivalence:
         """
         cases = np.ones((1, len(self.results))) if rows is None else rows
         weights = [(box @ self.drawn[a] % _PRIME).astype(np.int64) for a, box in boxes.items()]
-        found = {}
+        first_codes = {}
         for (a, box), product in zip(boxes.items(), _products_of_others(self.results, weights), strict=True):
             one, two = ((cases @ (box * each[:, None]) % _PRIME).astype(np.int64) for each in product.T.astype(float))
-            found[a] = _first_equal(one << 31 | two)
-        return found
+            first_codes[a] = _first_equal(one << 31 | two)
+        return first_codes
 
 
 def _products_of_others(first: Codes, factors: Sequence[Codes]) -> list[Codes]:
     """Return, for each factor, the product of `first` and all other factors."""
-    found = [first]
+    products = [first]
     for factor in factors[:-1]:
-        found.append(found[-1] * factor % _PRIME)
+        products.append(products[-1] * factor % _PRIME)
     after = np.ones_like(first)
     for i in reversed(range(len(factors))):
-        found[i] = found[i] * after % _PRIME
+        products[i] = products[i] * after % _PRIME
         after = after * factors[i] % _PRIME
-    return found[: len(factors)]
+    return products[: len(factors)]
 
 
 def _first_equal(keys: Codes) -> Codes:
@@ -313,9 +313,9 @@ class Questionnaire(Exports):
         return set(np.flatnonzero(first == first[min(open_[name])]).tolist())
 
     def _choices(self, name: str, classes: Codes, codes: Codes) -> tuple[BucketChoice, ...]:
-        found = [tuple(codes[classes[codes] == first].tolist()) for first in np.unique(classes[codes])]
-        labels = unique([choice_label(self.cells.detail[name], each) for each in found])
-        return tuple(BucketChoice(label, each) for label, each in zip(labels, found, strict=True))
+        code_sets = [tuple(codes[classes[codes] == first].tolist()) for first in np.unique(classes[codes])]
+        labels = unique([choice_label(self.cells.detail[name], each) for each in code_sets])
+        return tuple(BucketChoice(label, each) for label, each in zip(labels, code_sets, strict=True))
 
     # Answers
 
@@ -339,10 +339,10 @@ class Questionnaire(Exports):
             raise ParameterError(f"The question about {name!r} needs its exact value, which a row of codes lacks.")
         else:
             code = int(record[self.cells.names.index(name)])
-        found = [choice for choice in question.choices or () if code in choice.codes]
-        if not found:
+        choices = [choice for choice in question.choices or () if code in choice.codes]
+        if not choices:
             raise ParameterError(f"The record contradicts the earlier answer about {name!r}.")
-        return found[0]
+        return choices[0]
 
     def answers_of(self, record: Any, order: Sequence[str] | None = None) -> dict[str, object]:
         """Return a record's answers to questions in some order (by default the artifact's) until it is decided.
@@ -381,17 +381,17 @@ class Questionnaire(Exports):
 
     def _answer(self, name: str, answer: Any) -> set[int]:
         codes = answer.codes if isinstance(answer, BucketChoice) else answer
-        found = codes.tolist() if isinstance(codes, np.ndarray) else codes
+        codes = codes.tolist() if isinstance(codes, np.ndarray) else codes
         size = len(self._find_partition(name).labels)
-        listed = isinstance(found, list | tuple | set | frozenset) and len(found) > 0
+        listed = isinstance(codes, list | tuple | set | frozenset) and len(codes) > 0
         if not listed or any(
-            isinstance(code, bool) or not isinstance(code, int | np.integer) or not 0 <= code < size for code in found
+            isinstance(code, bool) or not isinstance(code, int | np.integer) or not 0 <= code < size for code in codes
         ):
             raise ParameterError(
                 f"The answer about {name!r} must be one of its choices or a non-empty list of its codes, integers from "
                 f"0 to {size - 1}."
             )
-        return {int(code) for code in found}
+        return {int(code) for code in codes}
 
     def _find_partition(self, name: str) -> AnyPartition:
         """Return the partition with the buckets that an attribute's choices combine."""

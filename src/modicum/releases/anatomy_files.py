@@ -169,8 +169,8 @@ def _header(path: Path) -> list[str]:
         raise ArtifactError(f"The first line of the file {path.name!r} cannot be read as column names.") from None
 
 
-def _check_names(path: Path, found: list[str], columns: Sequence[str]) -> None:
-    if found != list(columns):
+def _check_names(path: Path, names: list[str], columns: Sequence[str]) -> None:
+    if names != list(columns):
         raise ArtifactError(f"The file {path.name!r} does not have the columns of its release in their order.")
 
 
@@ -220,14 +220,14 @@ def _alike(before: nw.Series[Any], after: nw.Series[Any]) -> bool:
 
 
 def _same(before: nw.Series[Any], after: nw.Series[Any], date: Attribute | None) -> bool:
-    values, found = before.to_numpy(), after.to_numpy()
+    written, read = before.to_numpy(), after.to_numpy()
     exact = not (before.dtype.is_integer() and before.null_count())  # else numpy has converted them to floats
-    if exact and values.dtype.kind in "iuf" and found.dtype.kind in "iuf":
-        return bool(np.array_equal(values, found, equal_nan=True))
+    if exact and written.dtype.kind in "iuf" and read.dtype.kind in "iuf":
+        return bool(np.array_equal(written, read, equal_nan=True))
     if date is not None:
         return bool(np.array_equal(numbers(before, date), numbers(after, date), equal_nan=True))
-    (codes, words), (read, known) = texts(before), texts(after)
-    return words == known and np.array_equal(codes, read)
+    (codes, words), (codes_read, words_read) = texts(before), texts(after)
+    return words == words_read and np.array_equal(codes, codes_read)
 
 
 # An anatomy's tables that an engine has written, which may be too large for memory.
@@ -351,8 +351,8 @@ def load_release(folder: str | os.PathLike[str]) -> AnatomyRelease:
     for entry in entries:
         _check_hash(where, entry)
     tables = [read_columns(where / entry["file"], entry["columns"], schema) for entry in entries]
-    own = dict(zip([entry["name"] for entry in content["sensitive"]], tables[1:], strict=True))
-    return AnatomyRelease(tables[0], own, schema, content["suppressed"], content["grouping"])
+    sensitive = dict(zip([entry["name"] for entry in content["sensitive"]], tables[1:], strict=True))
+    return AnatomyRelease(tables[0], sensitive, schema, content["suppressed"], content["grouping"])
 
 
 def _path(folder: Any, what: str) -> str | os.PathLike[str]:
@@ -435,8 +435,8 @@ def _check_entries(content: AnatomyDescription) -> None:
     names = [entry.get("name") for entry in content["sensitive"]]
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise ArtifactError("Each sensitive table of the release needs a 'name' of its own.")
-    found = [entry["file"] for entry in entries]
-    if found not in [table_files(format, len(names)) for format in _FORMATS]:
+    files = [entry["file"] for entry in entries]
+    if files not in [table_files(format, len(names)) for format in _FORMATS]:
         raise ArtifactError("The release names files that no release has.")
 
 

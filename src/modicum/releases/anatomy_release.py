@@ -115,8 +115,10 @@ class AnatomyRelease:
         if schema is not None:
             schema = schema.with_roles(sensitive=names, label=label)
         else:
-            found = {name: infer_attribute(table[name]) for table in tables for name in table.columns if name != GID}
-            schema = Schema(attributes=tuple(found.values())).with_roles(sensitive=names, label=label)
+            attributes = {
+                name: infer_attribute(table[name]) for table in tables for name in table.columns if name != GID
+            }
+            schema = Schema(attributes=tuple(attributes.values())).with_roles(sensitive=names, label=label)
         return cls(identifying, {names[0]: sensitive}, schema)
 
     @property
@@ -181,7 +183,7 @@ class AnatomyRelease:
     def columns(self) -> dict[str, list[str]]:
         """The columns of each table, by a readable name of the table."""
         tables = {"identifying table": self.identifying}
-        tables |= {f"table of {name}": own for name, own in self.sensitive_tables.items()}
+        tables |= {f"table of {name}": table for name, table in self.sensitive_tables.items()}
         return {name: [str(column) for column in as_frame(table).columns] for name, table in tables.items()}
 
     def to_dict(self) -> AnatomyFigures:
@@ -202,13 +204,13 @@ class AnatomyRelease:
         return load_release(folder)
 
 
-def _measure_groups(found: GroupCandidates) -> GroupFigures:
+def _measure_groups(candidates: GroupCandidates) -> GroupFigures:
     return {
-        "l": _diversity(found),
-        "groups": len(found.sizes),
-        "smallest_group": int(found.sizes.min()),
-        "largest_group": int(found.sizes.max()),
-        "values": len(found.values),
+        "l": _diversity(candidates),
+        "groups": len(candidates.sizes),
+        "smallest_group": int(candidates.sizes.min()),
+        "largest_group": int(candidates.sizes.max()),
+        "values": len(candidates.values),
     }
 
 
@@ -237,11 +239,11 @@ def group_column(sensitive: str, many: int) -> str:
     return GID if many == 1 else f"{GID} {sensitive}"
 
 
-def _diversity(found: GroupCandidates) -> int:
-    sizes = found.sizes
-    pairs = np.repeat(np.arange(len(sizes)), sizes) * len(found.values) + found.codes
+def _diversity(candidates: GroupCandidates) -> int:
+    sizes = candidates.sizes
+    pairs = np.repeat(np.arange(len(sizes)), sizes) * len(candidates.values) + candidates.codes
     pair, count = np.unique(pairs, return_counts=True)
-    return int((sizes[pair // len(found.values)] // count).min())
+    return int((sizes[pair // len(candidates.values)] // count).min())
 
 
 def _check(release: AnatomyRelease) -> None:
@@ -257,8 +259,8 @@ def _check(release: AnatomyRelease) -> None:
     identifying = as_frame(release.identifying)
     if not len(identifying):
         raise DataError("The identifying table has no rows.")
-    for name, own in release.sensitive_tables.items():
-        _check_pair(identifying, as_frame(own), name, release.group_column(name))
+    for name, table in release.sensitive_tables.items():
+        _check_pair(identifying, as_frame(table), name, release.group_column(name))
     _check_schema(release, identifying.columns)
 
 
@@ -272,8 +274,10 @@ def _check_pair(identifying: nw.DataFrame[Any], table: nw.DataFrame[Any], name: 
     absent = missing_values(table[name])
     if absent:
         raise DataError(f"The sensitive table has {absent:,} rows without a value of {name!r}.")
-    groups, own = (np.unique(group_numbers(each, gid), return_counts=True) for each in (identifying, table))
-    if not all(map(np.array_equal, groups, own)):
+    groups, sensitive_groups = (
+        np.unique(group_numbers(each, gid), return_counts=True) for each in (identifying, table)
+    )
+    if not all(map(np.array_equal, groups, sensitive_groups)):
         raise DataError(
             f"The identifying table and the sensitive table of {name!r} do not belong together: their groups "
             f"(column {gid!r}) have different numbers or sizes."
