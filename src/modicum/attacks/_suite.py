@@ -183,8 +183,9 @@ def suite(
         check_population(population, people_in(g, breach.breached))
     if linkability is not None:
         linkability.check(g, breach.breached)
-    judged = g, breach.breached, breach.attributes, confidence
-    bound = partial(certify, *judged, weights=weights, known=breach.known, bins=bins)
+    bound = partial(
+        certify, g, breach.breached, breach.attributes, confidence, weights=weights, known=breach.known, bins=bins
+    )
     meanwhile = [
         partial(singling_out.run, g, breach.breached),
         _nothing if linkability is None else partial(linkability.run, g, breach.breached),
@@ -258,11 +259,11 @@ def _linkability(
         return None, {"A7": "this artifact does not generalize attribute by attribute, so it has no halves to link"}
     if link is None and (len(names) < 2 or people_in(breach.artifact, breach.breached) < 2):
         return None, {"A7": "linking needs at least two attributes and two people"}
-    a, b = _halves(names, breach.attributes) if link is None else link
+    a, b = _default_halves(names, breach.attributes) if link is None else link
     return Linkability(a, b, k, random_state=random_state), {}
 
 
-def _halves(names: Sequence[str], personal: Sequence[str]) -> Halves:
+def _default_halves(names: Sequence[str], personal: Sequence[str]) -> Halves:
     """Return the personal and the other attributes; if all are personal, every second one."""
     others = [name for name in names if name not in personal]
     return (list(personal), others) if others else (names[::2], names[1::2])

@@ -230,7 +230,7 @@ class Linkability:
             np.concatenate([_compute_chances(found, by, rows, self.random_state + i) for i, rows in enumerate(rounds)])
             for by in (found.seen, found.full)
         )
-        alike = np.concatenate([_alike(found.full[0][rows]) for rows in rounds])
+        alike = np.concatenate([_count_alike(found.full[0][rows]) for rows in rounds])
         units = np.repeat(np.arange(len(rounds)), k) if len(rounds) > 4 else None
         return LinkResult(
             error=float(1 - right.mean()),
@@ -310,7 +310,7 @@ def _compute_chances(found: Halves, seen: Sequence[Codes], rows: Codes, random_s
     people, joined = linear_sum_assignment(chances[b][:, a], maximize=True)
     flow = np.zeros(chances.shape)
     np.add.at(flow, (b[people], a[joined]), 1)
-    return np.asarray(flow[of_b, of_a] / many_b[of_b] * _alike(found.full[0][rows]) / many_a[of_a])
+    return np.asarray(flow[of_b, of_a] / many_b[of_b] * _count_alike(found.full[0][rows]) / many_a[of_a])
 
 
 def _chances(seen: Sequence[Codes], kinds_a: Codes, kinds_b: Codes, breached: Codes) -> Floats:
@@ -336,6 +336,6 @@ def _balance_chances(chances: Floats, many_a: Codes, many_b: Codes) -> Floats:
     return chances
 
 
-def _alike(halves: Codes) -> Codes:
+def _count_alike(halves: Codes) -> Codes:
     """Return how many of the drawn people have the same half."""
     return np.bincount(halves)[halves]

@@ -92,7 +92,7 @@ def crowd(g: Artifact, frame: nw.DataFrame[Any], wants_alike: bool) -> SeenCrowd
         sizes=np.unique(sizes, return_counts=True),
         persons=persons is not None,
         rarest=codes[first_rows(groups)[int(sizes.argmin())]],
-        alike=np.unique(_alike(groups, sizes, persons), return_counts=True) if wants_alike else None,
+        alike=np.unique(_alike_sizes(groups, sizes, persons), return_counts=True) if wants_alike else None,
         raw_alone=_count_alone(raw_groups, persons_in(raw_groups, persons), persons),
     )
 
@@ -141,7 +141,7 @@ def _count_alone(groups: Codes, sizes: Codes, persons: Codes | None) -> int:
     return int(single.sum()) if persons is None else len(np.unique(persons[single]))
 
 
-def _alike(groups: Codes, sizes: Codes, persons: Codes | None) -> Codes:
+def _alike_sizes(groups: Codes, sizes: Codes, persons: Codes | None) -> Codes:
     """Return the sizes of groups of people equal in all their records; with one record each, the group sizes."""
     if persons is None:
         return sizes

@@ -165,7 +165,7 @@ class LinearModel(BaseEstimator):
         sample_weight : array-like of int, optional
             How many records each row represents.
         """
-        self._keep(self._prepare(X, y, sample_weight))
+        self._train_and_store(self._prepare(X, y, sample_weight))
         return self
 
     def fit_path(self, X: Any, y: Any, max_predictors: Iterable[int], sample_weight: Any = None) -> list[Any]:
@@ -187,7 +187,7 @@ class LinearModel(BaseEstimator):
         prepared = first._prepare(X, y, sample_weight)
         for model in models:
             model.__dict__ = first.__dict__ | {"max_predictors": model.max_predictors}
-            model._keep(prepared)
+            model._train_and_store(prepared)
         return models
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> PreparedTask:
@@ -223,7 +223,7 @@ class LinearModel(BaseEstimator):
 
     def _train(self, prepared: PreparedTask) -> Trained:
         return prepared.trainer.solve(
-            self._most(), prepared.forbidden, gap=self.tol, time_limit=self.time_limit, progress=self.progress
+            self._support_limit(), prepared.forbidden, gap=self.tol, time_limit=self.time_limit, progress=self.progress
         )
 
     def _targets(self, task: PrismTask) -> Floats:
@@ -297,7 +297,7 @@ class LinearModel(BaseEstimator):
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         return label_values(column_or_1d(y, warn=True) if getattr(y, "ndim", 1) == 2 else y, n)
 
-    def _keep(self, prepared: PreparedTask) -> None:
+    def _train_and_store(self, prepared: PreparedTask) -> None:
         """Train, check the result, and store it."""
         task, found = prepared.task, self._train(prepared)
         check_chosen(
@@ -305,7 +305,7 @@ class LinearModel(BaseEstimator):
             found,
             sensitive=[each for columns in task.discovery.sensitive.values() for each in columns],
             correlated=self.correlations_.sets if hasattr(self, "correlations_") else [],
-            most=self._most(),
+            most=self._support_limit(),
             box=self.box,
         )
         if found.gap > self.tol:
@@ -324,10 +324,10 @@ class LinearModel(BaseEstimator):
         self.columns_ = self._design.names
         self.objective_, self.bound_, self.optimality_gap_ = found.objective, found.bound, found.gap
         self.association_ = task.discovery.assess(self.predictors_)
-        self._in_units_of_the_label()
-        self._warn_of_all_together()
+        self._rescale_to_label()
+        self._warn_of_joint_correlation()
 
-    def _warn_of_all_together(self) -> None:
+    def _warn_of_joint_correlation(self) -> None:
         """Warn if all predictors together correlate, when they are too many for the search (`max_size`)."""
         together = self.association_
         if not hasattr(self, "correlations_") or len(self.predictors_) <= self.max_size:
@@ -341,11 +341,11 @@ class LinearModel(BaseEstimator):
                 stacklevel=5,
             )
 
-    def _most(self) -> int | None:
+    def _support_limit(self) -> int | None:
         """How many attributes may be chosen."""
         return self.max_predictors
 
-    def _in_units_of_the_label(self) -> None:
+    def _rescale_to_label(self) -> None:
         """Scale the coefficients back to the label's units; nothing to do for classes."""
 
     @property

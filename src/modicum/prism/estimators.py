@@ -117,7 +117,7 @@ class PrismClassifier(ClassifierMixin, LinearModel):
 
         Scores are rounded to a millionth of the largest coefficient, so that records on the line have exactly 0.
         """
-        scores = self._steps(X)
+        scores = self._rounded_scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:
@@ -126,12 +126,12 @@ class PrismClassifier(ClassifierMixin, LinearModel):
         A record on the line gets the label that was more frequent at fit; with several classes, the first with the
         largest score.
         """
-        scores = self._steps(X)
+        scores = self._rounded_scores(X)
         if len(self.classes_) > 2:
             return self.classes_[scores.argmax(axis=1)]
         return self.classes_[np.where(scores[:, 0] == 0, self._usual, scores[:, 0] > 0).astype(np.int64)]
 
-    def _steps(self, X: Any) -> Floats:
+    def _rounded_scores(self, X: Any) -> Floats:
         scores = self._scores(X)
         sizes = np.abs(self._coefficients).max(initial=0.0), np.abs(self._intercepts).max(initial=0.0)
         step = _NOTHING * (max(sizes) or 1.0)
@@ -215,7 +215,7 @@ class LinearSVM(Parsimony):
     def _train(self, prepared: PreparedTask) -> Trained:
         return prepared.trainer.on_support(range(len(prepared.task.design.attributes)))
 
-    def _most(self) -> int | None:
+    def _support_limit(self) -> int | None:
         return None
 
 
@@ -260,7 +260,7 @@ class PrismRegressor(RegressorMixin, LinearModel):
             raise DataError(f"The label {task.label!r} is constant: there is nothing to predict.")
         return ((values - self._mean) / self._deviation)[:, None]
 
-    def _in_units_of_the_label(self) -> None:
+    def _rescale_to_label(self) -> None:
         self.coef_ = self.coef_[0] * self._deviation
         self.intercept_ = self.intercept_[0] * self._deviation + self._mean
 

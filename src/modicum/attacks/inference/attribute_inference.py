@@ -332,7 +332,7 @@ class AttributeInference:
             column(everyone, name)
         check_giveaways(everyone, columns)
         overlap = warn_of_shared(*sides)
-        attacked, control, known = _parts(*sides, self.random_state)
+        attacked, control, known = _split_records(*sides, self.random_state)
         adversary = self._adversary(asked, known, columns)
         found = [self._judge_side(adversary, side) for side in (attacked, control)]
         return AttributeInferenceResult(
@@ -412,11 +412,12 @@ class Adversary:
         """Return the model's chance of the true label for each record and value put into it."""
         labels = self.asked.labels(side.y)
         found = [
-            self._one(self.asked.chances(self.candidates.put(side.X, v)), labels) for v in range(self.candidates.size)
+            self._chances_of_label(self.asked.chances(self.candidates.put(side.X, v)), labels)
+            for v in range(self.candidates.size)
         ]
         return np.column_stack(found)
 
-    def _one(self, chances: Floats, labels: Codes) -> Floats:
+    def _chances_of_label(self, chances: Floats, labels: Codes) -> Floats:
         if self.confusion is None:
             return true_chance(chances, labels)
         return np.where(labels < 0, 0.0, self.confusion[labels, chances.argmax(axis=1)])
@@ -430,7 +431,9 @@ def _compute_confusion(asked: AskedModel, known: RecordSide) -> Floats:
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-def _parts(members: RecordSide, others: RecordSide, random_state: int) -> tuple[RecordSide, RecordSide, RecordSide]:
+def _split_records(
+    members: RecordSide, others: RecordSide, random_state: int
+) -> tuple[RecordSide, RecordSide, RecordSide]:
     """Draw members to attack and as many others as a control; the remaining others, at least half, are learned from."""
     random = np.random.default_rng(random_state)
     many = min(len(members), len(others) // 2)

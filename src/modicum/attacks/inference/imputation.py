@@ -165,23 +165,23 @@ class Without:
         aside = set_aside(len(known.rest), None, self.random_state)
         self._learn(known[~aside], WAYS)
         truth = known.value.codes[aside, 0]
-        self.method = _choose_way({way: self._by(way, known[aside]).argmax(axis=1) == truth for way in WAYS})
+        self.method = _choose_way({way: self._chances_by(way, known[aside]).argmax(axis=1) == truth for way in WAYS})
         self._learn(known, (self.method,))
         return self
 
     def chances(self, seen: ImputationView) -> Floats:
         """Return the chances of each value by the chosen way."""
-        return self._by(self.method, seen)
+        return self._chances_by(self.method, seen)
 
-    def _by(self, way: str, seen: ImputationView) -> Floats:
+    def _chances_by(self, way: str, seen: ImputationView) -> Floats:
         if way == NAIVE:
             return np.tile(self._shares, (len(seen.rest), 1))
         if way == DIRECT:
             return _chances(self._direct, Inputs.beside([seen.rest, seen.label], len(seen.rest)))[:, :-1]
-        prior = self._by(NAIVE, seen) if way == OWN else _chances(self._prior, seen.rest)[:, :-1]
-        return prior * self._by_label(seen)
+        prior = self._chances_by(NAIVE, seen) if way == OWN else _chances(self._prior, seen.rest)[:, :-1]
+        return prior * self._chances_of_label(seen)
 
-    def _by_label(self, seen: ImputationView) -> Floats:
+    def _chances_of_label(self, seen: ImputationView) -> Floats:
         """Return the chance of the true label with each value."""
         size, labels = seen.value.sizes[0] - 1, seen.label.codes
         found = [np.take_along_axis(_chances(self._own, seen.with_value(v)), labels, axis=1) for v in range(size)]

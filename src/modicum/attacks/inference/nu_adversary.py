@@ -123,7 +123,7 @@ class NuSvc:
             decision = pair.decide(gram, places)
             for value, sign in ((pair.second, 1), (pair.first, -1)):
                 found[:, value] = np.where(np.isneginf(found[:, value]), 0.0, found[:, value])
-                found[:, value] += sign * decision if self.size == 2 else _won(sign * decision)
+                found[:, value] += sign * decision if self.size == 2 else _score_win(sign * decision)
         return found
 
 
@@ -160,7 +160,7 @@ class _Pair:
         return gram[:, np.searchsorted(places, self.rows)] @ self.coefficients + self.shift
 
 
-def _won(decision: Floats) -> Floats:
+def _score_win(decision: Floats) -> Floats:
     """Return 1 for a pair won, plus a term below 1/3 that grows with the decision."""
     return (decision > 0) + decision / (3 * (np.abs(decision) + 1))
 
@@ -195,7 +195,9 @@ class KernelPoints:
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        self._columns = [_frequent(codes, size) for codes, size in zip(inputs.codes.T, inputs.sizes, strict=True)]
+        self._columns = [
+            _one_hot_frequent(codes, size) for codes, size in zip(inputs.codes.T, inputs.sizes, strict=True)
+        ]
         self._sorted = [np.sort(column[~np.isnan(column)]) for column in inputs.numbers.T]
         self._scale = 1.0
         raw = self.of(inputs[:: max(1, len(inputs) // _ENOUGH)])
@@ -225,7 +227,7 @@ def kernel(first: Floats, second: Floats, gamma: float | None) -> Floats:
     return np.asarray(np.exp(-gamma * np.maximum(squares, 0)))
 
 
-def _frequent(codes: Codes, size: int) -> Floats:
+def _one_hot_frequent(codes: Codes, size: int) -> Floats:
     """Return the one-hot columns of each value; all 0 for values that are not among the most frequent."""
     counts = np.bincount(codes, minlength=size)
     frequent = np.argsort(-counts, kind="stable")[:MOST_COLUMNS]
@@ -338,7 +340,7 @@ class NuAdversary:
                 scores = self._predict_held_out(setting, cut, len(values))
                 if scores is not None:
                     for aim, judge in _JUDGES.items():
-                        best[aim] = _better(best[aim], judge(setting, scores, values, drawn.weights))
+                        best[aim] = _choose_better(best[aim], judge(setting, scores, values, drawn.weights))
         return best
 
     def _predict_held_out(
@@ -429,6 +431,6 @@ _JUDGES: dict[str, Callable[[NuSetting, Floats, Codes, Floats], NuChoice | None]
 }
 
 
-def _better(old: NuChoice | None, new: NuChoice | None) -> NuChoice | None:
+def _choose_better(old: NuChoice | None, new: NuChoice | None) -> NuChoice | None:
     """Return the choice that expects more, or the earlier of equals."""
     return new if new is not None and (old is None or new.expected > old.expected) else old

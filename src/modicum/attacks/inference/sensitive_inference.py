@@ -82,10 +82,10 @@ class ChanceAdversary:
         if values.min() == values.max() or len(train if units is None else np.unique(units)) < FEWEST:
             return found
         folds = fold_codes(values, units, self.inner_folds, random)
-        l2 = self._l2(train[folds > 0])
+        l2 = self._tune_l2(train[folds > 0])
         tried = self._predict_held_out(train, folds, l2)
         shares = np.bincount(values, minlength=self.attacked.size) / len(train)
-        rules = {ACCURACY: _most_right(tried, values), MCC: _choose_most_correlated(tried, values, shares)}
+        rules = {ACCURACY: _choose_most_accurate(tried, values), MCC: _choose_most_correlated(tried, values, shares)}
         members = {rule.member for rule in rules.values() if rule is not None}
         needed = tuple(name for name in MEMBERS if name in members or TOGETHER in members)
         chances = self._by_member(train, test, needed, l2)
@@ -106,7 +106,7 @@ class ChanceAdversary:
                 found[name][out] = chances
         return found
 
-    def _l2(self, rows: Codes) -> float:
+    def _tune_l2(self, rows: Codes) -> float:
         """Choose the strength of the network's L2 on a fifth of these records."""
         distinct, cells = self.attacked.inputs[rows].distinct()
         question = LearnerQuestion(self.attacked.values[rows], self.attacked.size)
@@ -133,7 +133,7 @@ def _make_learner(name: str, l2: float, random_state: int) -> Any:
     return {COUNTS: Backoff, TREES: BoostedTrees}[name]()
 
 
-def _most_right(tried: Mapping[str, Floats], truth: Codes) -> GuessRule | None:
+def _choose_most_accurate(tried: Mapping[str, Floats], truth: Codes) -> GuessRule | None:
     """Return the member that is right most often; None if the most frequent value does as well."""
     right = {name: chances.argmax(axis=1) == truth for name, chances in tried.items()}
     best = max(right, key=lambda name: int(right[name].sum()))

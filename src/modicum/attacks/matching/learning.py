@@ -278,7 +278,7 @@ def learn_all(
         return []
     merged = groups.merge_alike()
     whole = GroupedRecords(coded, merged)
-    enough, learn, aside = (whole.some(wanted) for wanted in _parts(merged, random_state))
+    enough, learn, aside = (whole.some(wanted) for wanted in _split_groups(merged, random_state))
     starts, trials = (learn.groups.uniform(), enough.groups.uniform()), []
     for name in learners_for(len(merged.values)):
         model, factors, fit = _run_rounds(name, learn, aside, starts[0], rounds, random_state, progress)
@@ -290,7 +290,7 @@ def learn_all(
     return [replace(each, scores=groups.spread(merged, each.scores)) for each in found]
 
 
-def _parts(groups: ReleaseGroups, random_state: int) -> tuple[Mask, Mask, Mask]:
+def _split_groups(groups: ReleaseGroups, random_state: int) -> tuple[Mask, Mask, Mask]:
     """Choose groups with enough records in total, and split these into some to learn from and some to hold out."""
     random = np.random.default_rng([random_state, 1])
     drawn = random.permutation(len(groups.sizes))

@@ -110,11 +110,11 @@ class MembershipAnswers:
     rows: Codes
     units: Codes | None
 
-    def precision(self, taken: Mask) -> Estimate:
+    def precision(self, positive: Mask) -> Estimate:
         """Return the share of members among the records classified as members."""
-        if not taken.any():
+        if not positive.any():
             return Estimate(None, None, 0.5, "the attack classifies no record as a member")
-        return Estimate(*share_of(self.member, taken, self.units), naive=0.5)
+        return Estimate(*share_of(self.member, positive, self.units), naive=0.5)
 
     def true_rate(self, rate: float, random_state: int) -> Estimate:
         """Return the true positive rate at this false positive rate; no value if there are too few others."""
@@ -167,7 +167,7 @@ def likelihood_ratios(
     in exactly half of the training sets.
     """
     random = np.random.default_rng(random_state)
-    inside = _halves(len(y), shadows, units, random)
+    inside = _draw_halves(len(y), shadows, units, random)
     seeds = random.integers(0, 2**31 - 1, shadows)
     models = [
         _train_shadow(shadow, X, y, np.flatnonzero(rows), int(seed)) for rows, seed in zip(inside, seeds, strict=True)
@@ -177,7 +177,7 @@ def likelihood_ratios(
     return _ratio(odds[0], odds[1:], inside)
 
 
-def _halves(n: int, shadows: int, units: Codes | None, random: np.random.Generator) -> Mask:
+def _draw_halves(n: int, shadows: int, units: Codes | None, random: np.random.Generator) -> Mask:
     """Mark the training records of each shadow model; all records of a person are in or out together."""
     persons = np.arange(n) if units is None else units
     many = int(persons.max()) + 1
@@ -323,12 +323,12 @@ def halves(member: Mask, units: Codes | None, random_state: int) -> tuple[Codes,
     """
     persons = np.arange(len(member)) if units is None else units
     rank = np.random.default_rng(random_state).permutation(int(persons.max()) + 1)[persons]
-    parts = [_cut(np.flatnonzero(side), rank) for side in (member, ~member)]
+    parts = [_split_by_rank(np.flatnonzero(side), rank) for side in (member, ~member)]
     known, attacked = ([part[i] for part in parts] for i in (0, 1))
     return _balance_sides(known), _balance_sides(attacked)
 
 
-def _cut(rows: Codes, rank: Codes) -> tuple[Codes, Codes]:
+def _split_by_rank(rows: Codes, rank: Codes) -> tuple[Codes, Codes]:
     """Split rows into lower and higher ranks, about half each; rows of equal rank stay together."""
     ordered = rows[np.argsort(rank[rows], kind="stable")]
     ranks = rank[ordered]
@@ -419,12 +419,12 @@ class MembershipInference:
         method, own, scores = self._strongest(pool)
         answers = pool.answers(scores)
         member, persons = answers.member, answers.units
-        taken = scores >= best_threshold(own, pool.member[pool.known])
+        positive = scores >= best_threshold(own, pool.member[pool.known])
         return MembershipResult(
             method=method,
-            accuracy=Estimate(*share_of(taken == member, np.ones(len(taken), dtype=bool), persons), naive=0.5),
-            precision=answers.precision(taken),
-            recall=Estimate(*share_of(taken, member, persons), naive=float(taken[~member].mean())),
+            accuracy=Estimate(*share_of(positive == member, np.ones(len(positive), dtype=bool), persons), naive=0.5),
+            precision=answers.precision(positive),
+            recall=Estimate(*share_of(positive, member, persons), naive=float(positive[~member].mean())),
             auc=Estimate(auc(scores, member), auc_interval(scores, member, persons), 0.5),
             tpr={rate: answers.true_rate(rate, self.random_state) for rate in FALSE_RATES},
             member_accuracy=Estimate(*share_of(pool.evidence.right, pool.member, units)),

@@ -213,11 +213,11 @@ class Forest:
 
     def fit(self, evidence: ModelAnswers, member: Mask) -> "Forest":
         X = evidence.columns
-        grown = [self._grown(X, member, least) for least in LEAVES]
+        grown = [self._grow(X, member, least) for least in LEAVES]
         self._forest = max(grown, key=lambda forest: auc(np.nan_to_num(forest.oob_decision_function_[:, 1]), member))
         return self
 
-    def _grown(self, X: Floats, member: Mask, least: int) -> Any:
+    def _grow(self, X: Floats, member: Mask, least: int) -> Any:
         from sklearn.ensemble import RandomForestClassifier
 
         forest = RandomForestClassifier(TREES, min_samples_leaf=least, oob_score=True, random_state=self.random_state)

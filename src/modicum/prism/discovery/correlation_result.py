@@ -127,15 +127,15 @@ class Correlations(PlainResult, Sequence[Correlation]):
 def _table(found: Sequence[Correlation]) -> list[str]:
     rows = [("attributes", "tells about", "strength", "by chance", "p", "encoding")]
     rows += [
-        (_cut(" + ".join(c.attributes), 60), _cut(c.about, 30), f"{c.strength:.3f}", _number(c.by_chance, ".3f"),
-         _chance(c.p_value), c.encoding)
+        (_clip(" + ".join(c.attributes), 60), _clip(c.about, 30), f"{c.strength:.3f}", _number(c.by_chance, ".3f"),
+         _p_value(c.p_value), c.encoding)
         for c in found
     ]  # fmt: skip
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _cut(text: str, longest: int) -> str:
+def _clip(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
@@ -143,5 +143,5 @@ def _number(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
 
-def _chance(p_value: float | None) -> str:
+def _p_value(p_value: float | None) -> str:
     return "< 1e-300" if p_value is not None and p_value < 1e-300 else _number(p_value, ".2g")

@@ -67,10 +67,10 @@ class MultipleCorrelation:
         """Return R² with every λ, and the number of independent columns."""
         used = np.concatenate([np.arange(self._starts[a], self._starts[a + 1]) for a in columns])
         values, vectors = np.linalg.eigh(self._between[np.ix_(used, used)])
-        kept = values > _RANK * max(values[-1], 1.0)
-        parts = vectors[:, kept].T @ self._with_labels[used]
-        explained = (parts**2 / values[kept][:, None]).sum(axis=0)
-        return np.clip(explained, 0, 1), int(kept.sum())
+        nonzero = values > _RANK * max(values[-1], 1.0)
+        parts = vectors[:, nonzero].T @ self._with_labels[used]
+        explained = (parts**2 / values[nonzero][:, None]).sum(axis=0)
+        return np.clip(explained, 0, 1), int(nonzero.sum())
 
 
 def _values(frame: nw.DataFrame, schema: Schema, columns: tuple[str, ...]) -> Floats | None:
@@ -247,10 +247,10 @@ def _tree_guesses(values: Ints, counts: Ints, seed: int) -> Mask:
         return np.zeros(len(values), dtype=bool)
     weights = (counts / totals).T.ravel()
     sides = np.repeat([False, True], len(values))
-    kept = weights > 0
+    used = weights > 0
     tree = DecisionTreeClassifier(min_weight_fraction_leaf=_LEAF, random_state=seed)
     rows = values.astype(np.float32)  # the trees' own type, so that a thousand fits need no conversion
-    tree.fit(np.vstack([rows, rows])[kept], sides[kept], sample_weight=weights[kept], check_input=False)
+    tree.fit(np.vstack([rows, rows])[used], sides[used], sample_weight=weights[used], check_input=False)
     return tree.predict(rows, check_input=False)
 
 

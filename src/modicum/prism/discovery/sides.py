@@ -71,10 +71,10 @@ def _parse_groups(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> 
             if each in owner:
                 raise ParameterError(f"The 'groups' parameter puts the column {each!r} into two attributes.")
             owner[each] = str(attribute)
-    taken = [each for each in names if each not in owner and each in owner.values()]
-    if taken:
+    clashes = [each for each in names if each not in owner and each in owner.values()]
+    if clashes:
         raise ParameterError(
-            f"The 'groups' parameter names an attribute {taken[0]!r}, but another column has this name. Choose another."
+            f"The 'groups' parameter names an attribute {clashes[0]!r}, which is another column's name. Choose another."
         )
     return _collect_columns(names, owner)
 
@@ -194,7 +194,7 @@ def split_attributes(
     owner = {each: attribute for attribute, columns in together.items() for each in columns}
     owner |= {attribute: attribute for attribute in together}
     left_out = _parse_exclude(exclude, owner)
-    own = dict(_own(together, owner, name, frame) for name in sensitive)
+    own = dict(_find_sensitive(together, owner, name, frame) for name in sensitive)
     for attribute, columns in own.items():
         _check_sensitive(attribute, columns, schema, left_out)
     named = {*own, *(each for columns in own.values() for each in columns), *schema.with_role("sensitive")}
@@ -207,11 +207,11 @@ def split_attributes(
     candidates = {attribute: columns for attribute, columns in candidates.items() if columns}
     if not candidates:
         raise DataError("The data has no attribute other than the sensitive ones, so nothing can reveal them.")
-    listed = {attribute: _with_siblings(attribute, own, frame) for attribute in own}
+    listed = {attribute: _add_siblings(attribute, own, frame) for attribute in own}
     return Sides(candidates, listed, own, owner | {attribute: attribute for attribute in own})
 
 
-def _own(
+def _find_sensitive(
     together: dict[str, tuple[str, ...]], owner: dict[str, str], name: str, frame: nw.DataFrame[Any]
 ) -> tuple[str, tuple[str, ...]]:
     """Return the attribute of a name and its columns, including one-hot columns that are not grouped."""
@@ -225,7 +225,7 @@ def _own(
     return name, columns
 
 
-def _with_siblings(attribute: str, own: dict[str, tuple[str, ...]], frame: nw.DataFrame[Any]) -> tuple[str, ...]:
+def _add_siblings(attribute: str, own: dict[str, tuple[str, ...]], frame: nw.DataFrame[Any]) -> tuple[str, ...]:
     """Return the attribute's columns, then others with its name that belong to no other sensitive attribute."""
     stems = {stem(name) for name in (attribute, *own[attribute])}
     taken = {each for columns in own.values() for each in columns}

@@ -136,7 +136,7 @@ class _StepSearch:
     def _direction(self, slope: Floats, t: Floats, m: Floats) -> Floats:
         """Return Newton's step. Its matrix has the ridge, the active bounds, and the rows within their parabolas."""
         d = len(self.w)
-        matrix = self._of_rows(np.flatnonzero((t > 0) & (t < 1)))
+        matrix = self._curvature(np.flatnonzero((t > 0) & (t < 1)))
         matrix[np.arange(d), np.arange(d)] += self.ridge + self._firmness() * (m != 0)
         against_long_steps = 0.01 * np.abs(slope) * self.largest + 1e-300
         matrix[np.arange(d + 1), np.arange(d + 1)] += against_long_steps
@@ -149,7 +149,7 @@ class _StepSearch:
                 continue
         return -slope / diagonal
 
-    def _of_rows(self, rows: Codes) -> Floats:
+    def _curvature(self, rows: Codes) -> Floats:
         d = len(self.w)
         matrix = np.zeros((d + 1, d + 1))
         for start in range(0, len(rows), _CHUNK):

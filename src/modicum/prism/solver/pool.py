@@ -31,13 +31,13 @@ class SupportPool:
         key = tuple(sorted(int(unit) for unit in support))
         if key not in self.supports:
             self.supports[key] = self.inner.solve_support(key)
-            self._keep(self.supports[key].cut)
+            self._store(self.supports[key].cut)
         return self.supports[key]
 
     def solve_relaxation(self, shares: Floats) -> Cut:
         """Return the cut at fractional shares of units, and keep it."""
         cut = self.inner.solve_relaxation(np.clip(shares, 1e-3, 1.0))
-        self._keep(cut)
+        self._store(cut)
         return cut
 
     def strongest(self, support: tuple[int, ...]) -> tuple[int, float]:
@@ -53,7 +53,7 @@ class SupportPool:
         """Return the constants and slopes of all cuts."""
         return self._constants[: len(self.cuts)], self._slopes[: len(self.cuts)]
 
-    def _keep(self, cut: Cut) -> None:
+    def _store(self, cut: Cut) -> None:
         count = len(self.cuts)
         if count == len(self._constants):
             self._slopes = np.vstack([self._slopes, np.zeros_like(self._slopes)])

@@ -105,7 +105,7 @@ class Trainer:
         limits = SupportLimits.of(len(self.problem.units), max_units, forbidden)
         with stoppable("training") as stop:
             search = Search(self._pool, limits, gap, stop, None if time_limit is None else start + time_limit)
-            for _ in track_progress(chain(grow(search), _proof(search)), "Training", progress=progress):
+            for _ in track_progress(chain(grow(search), _prove(search)), "Training", progress=progress):
                 pass
             search.raise_bound(node_bound(search, (), limits.allowed))
             best = self._drop_idle_units(search.best, stop)
@@ -114,8 +114,8 @@ class Trainer:
     def on_support(self, support: Sequence[int]) -> Trained:
         """Fit the plain support vector machine (or least squares) on all these units, needed or not."""
         solved_before = len(self._pool.cuts)
-        given = self._pool.solve_support(support)
-        return _report(given, given.bound, len(self._pool.cuts) - solved_before, "support", np.inf)
+        solved = self._pool.solve_support(support)
+        return _report(solved, solved.bound, len(self._pool.cuts) - solved_before, "support", np.inf)
 
     def _drop_idle_units(self, solved: Solved, stop: Stop) -> Solved:
         """Drop units whose coefficients are 0 up to rounding, if the objective without them is the same."""
@@ -137,7 +137,7 @@ class Trainer:
         return costs <= (TIE if small else 1e-12) * solved.objective
 
 
-def _proof(search: Search) -> Iterator[None]:
+def _prove(search: Search) -> Iterator[None]:
     listed = None if search.out_of_time else maximal_supports(search.limits, LISTED)
     if listed is not None:
         search.master = "explicit"
