@@ -73,7 +73,7 @@ def test_it_has_what_an_assessment_asks_for(made):
         "Why each attribute is needed",
         "Alternatives considered",
         "What the prediction loses",
-        "For whom",
+        "Error by group",
         "Inference",
         "Linkability",
         "Singling out",

@@ -226,10 +226,10 @@ SIGN_OFF = (
 def opening(content: Head) -> list[Block]:
     """Return purpose, date, decision and warnings."""
     made = content.provenance
-    whom = f"Records: {content.people}. " if content.people else ""
+    records_of = f"Records: {content.people}. " if content.people else ""
     return [
         Text(f"Purpose: {content.purpose or 'not stated'}"),
-        Text(f"{whom}Made on {day_in_words(made.date)} with modicum {made.modicum_version}.", "soft"),
+        Text(f"{records_of}Made on {day_in_words(made.date)} with modicum {made.modicum_version}.", "soft"),
         Text(content.decision, "decision"),
         *(Text(warning, "warning") for warning in content.warnings),
     ]

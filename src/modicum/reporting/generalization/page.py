@@ -225,7 +225,7 @@ def _groups(utility: UtilityContent) -> Section:
     text = _describe_worst_group(utility)
     if utility.small_groups:
         text += f" Groups of fewer than ten people are not shown ({number(utility.small_groups)})."
-    return Section("For whom", [*([Text(text.strip())] if text else []), Table(columns, rows)])
+    return Section("Error by group", [*([Text(text.strip())] if text else []), Table(columns, rows)])
 
 
 def _describe_worst_group(utility: UtilityContent) -> str:
@@ -369,11 +369,11 @@ def _lead(content: GeneralizationContent) -> list[Block]:
     blocks: list[Block] = []
     if content.purpose:
         blocks.append(Text(f"Purpose: {content.purpose}"))
-    whom = f"Records: {content.people}. " if content.people else ""
+    records_of = f"Records: {content.people}. " if content.people else ""
     task = f"The task is to predict “{content.label}”"
     if len(content.classes) <= MOST_BUCKETS:
         task += f" (classes: {' · '.join(content.classes)})"
-    blocks.append(Text(f"{whom}{task}. Made on {day_in_words(content.provenance.date)}.", "soft"))
+    blocks.append(Text(f"{records_of}{task}. Made on {day_in_words(content.provenance.date)}.", "soft"))
     blocks.append(Text(content.decision, "decision"))
     return [*blocks, *(Text(warning, "warning") for warning in content.warnings), _cards(content)]
 

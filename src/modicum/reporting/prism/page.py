@@ -257,10 +257,10 @@ def document(content: PrismContent) -> Document:
 
 def _lead(content: PrismContent) -> list[Block]:
     purpose, _, *rest = opening(content)
-    whom = f"Records: {content.people}. " if content.people else ""
+    records_of = f"Records: {content.people}. " if content.people else ""
     source = (
-        f"{whom}Made on {day_in_words(content.provenance.date)}. Learned from {number(content.trained_on)} records; "
-        f"all errors are measured on {number(content.tested_on)} others."
+        f"{records_of}Made on {day_in_words(content.provenance.date)}. Learned from {number(content.trained_on)} "
+        f"records; all errors are measured on {number(content.tested_on)} others."
     )
     return [purpose, Text(source, "soft"), *rest, Cards(_cards(content))]
 

@@ -411,8 +411,8 @@ def document(content: StudyContent) -> Document:
 
 def _build_notes(content: StudyContent) -> list[Block]:
     """Say whose records these are, and why there is no evidence."""
-    whom = [Text(f"Records: {content.people}.", "soft")] if content.people else []
-    return [*whom, *([Text(content.without_evidence, "soft")] if content.without_evidence else [])]
+    records_of = [Text(f"Records: {content.people}.", "soft")] if content.people else []
+    return [*records_of, *([Text(content.without_evidence, "soft")] if content.without_evidence else [])]
 
 
 def _with_evidence(content: StudyContent, evidence: GeneralizationContent) -> Document:
