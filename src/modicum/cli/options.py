@@ -125,14 +125,16 @@ def markdown_and_json(report: Path) -> list[Path]:
     return [report.with_suffix(ending) for ending in (".md", ".json")]
 
 
-def check_report_options(report: Path | None, **options: Any) -> None:
-    """Refuse options of the report without --report, and texts that no file can hold."""
+def check_report_options(report: Path | None, *, engine: str | None = None, **options: Any) -> None:
+    """Refuse a report on data in an engine, its options without --report, and texts that no file can hold."""
     check_words(**{name: value for name, value in options.items() if isinstance(value, str)})
     unused = [name for name, value in options.items() if value is not None and report is None]
     if unused:
         raise ParameterError(
             f"The option --{unused[0].replace('_', '-')} is part of the report: give --report as well."
         )
+    if report is not None and engine is not None:
+        raise ParameterError("The report is measured in memory: leave out --report or --engine.")
 
 
 def names(given: Sequence[str] | None, columns: Sequence[str], where: str = "the file") -> list[str] | None:

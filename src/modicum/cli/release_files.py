@@ -145,9 +145,7 @@ def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> 
     odd = collect_arrow(table.lazy.select(*((known[name] % 1 != 0).cast(nw.Int64).sum().alias(name) for name in wide)))
     decimals = [name for name in wide if odd[name][0]]
     if decimals:
-        raise DataError(
-            f"The column {decimals[0]!r} holds decimals; the schema says whole numbers and must be corrected."
-        )
+        raise DataError(f"The column {decimals[0]!r} holds decimals, but the schema says whole numbers; correct it.")
     return table_at(table.lazy.with_columns(*(known[name].cast(nw.Int64).alias(name) for name in wide)).to_native())
 
 

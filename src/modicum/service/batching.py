@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 from modicum.export.model_bundle import Bundle
-from modicum.generalization.record_format import PredictedRecord, Told
+from modicum.generalization.record_format import Told
 from modicum.service.stores.store import PATIENCE, Entry, Store, StoreUnavailable
 
 Item = TypeVar("Item")
@@ -159,12 +159,9 @@ class RememberedPredictions:
 
     def _predict_records(self, records: list[Told]) -> list[bytes]:
         distinct = list(dict.fromkeys(records))
-        answers = dict(zip(distinct, map(_content, self._bundle.predict(distinct)), strict=True))
-        return [answers[each] for each in records]
-
-
-def _content(answer: PredictedRecord) -> bytes:
-    return json.dumps(answer, allow_nan=False).encode()
+        answers = [json.dumps(answer, allow_nan=False).encode() for answer in self._bundle.predict(distinct)]
+        answer_of = dict(zip(distinct, answers, strict=True))
+        return [answer_of[each] for each in records]
 
 
 # Writing records: many at a time, each confirmed only once it is stored

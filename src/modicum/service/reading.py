@@ -316,8 +316,7 @@ def largest_body(bundle: Bundle) -> int:
     """Return the bytes of the largest valid request, with every letter escaped."""
     artifact = bundle.artifact
     if isinstance(artifact, Questionnaire):
-        labels = {name: [*artifact.cells.told(name)[0].labels] for name in bundle.format.names}
-        record: Mapping[str, object] = labels
+        record: Mapping[str, object] = {name: [*artifact.cells.told(name)[0].labels] for name in bundle.format.names}
     else:
         every = {
             n: artifact.labels(n) if isinstance(artifact, CellPartition) else artifact[n].labels

@@ -86,9 +86,7 @@ def anatomize(
     from modicum.cli.release_files import anatomize_there, check_release_options, parse_sensitive, read_records
 
     _check_folder(output)
-    options.check_report_options(report, purpose=purpose, people=people, by=by, population=population)
-    if report is not None and engine is not None:
-        raise ParameterError("The report is measured in memory: leave out --report or --engine.")
+    options.check_report_options(report, engine=engine, purpose=purpose, people=people, by=by, population=population)
     options.check_places([file, schema], report=report)
     roles = Roles(label, schema, missing, person, identifiers=identifier, categories=category)
     if engine is not None:
@@ -136,7 +134,7 @@ def anatomize(
 
 def _show_release(
     release: AnatomyRelease | WrittenAnatomy,
-    wanted: int,
+    l: int,
     output: Path,
     as_json: bool,
     noticed: list[str],
@@ -146,16 +144,10 @@ def _show_release(
 ) -> None:
     """Show what was released, for programs or for people; the notes `shown` are already printed."""
     if as_json:
-        content = {
-            **release.to_dict(),
-            "asked_l": wanted,
-            "folder": str(output),
-            "warnings": [*shown, *noticed],
-            **more,
-        }
+        content = {**release.to_dict(), "asked_l": l, "folder": str(output), "warnings": [*shown, *noticed], **more}
         out.print_json(json.dumps(content), ensure_ascii=True)
     else:
-        facts([*_lines(release, wanted, output), *lines], out)
+        facts([*_lines(release, l, output), *lines], out)
         notes.print(printable(f"Written to {output}."))
     _print_notes(noticed)
 
@@ -230,7 +222,7 @@ def _run_matching(anatomy: Any, table: pd.DataFrame, seed: int | None) -> dict[s
         }
 
 
-def _lines(release: AnatomyRelease | WrittenAnatomy, wanted: int, output: Path) -> list[tuple[str, str]]:
+def _lines(release: AnatomyRelease | WrittenAnatomy, l: int, output: Path) -> list[tuple[str, str]]:
     """Describe the release, one fact per line."""
     left_out = f" ({release.suppressed:,} left out)" if release.suppressed else ""  # as exact as release.json
     lines = [("records", f"{release.rows:,}{left_out}")]
@@ -239,7 +231,7 @@ def _lines(release: AnatomyRelease | WrittenAnatomy, wanted: int, output: Path) 
         if each["smallest_group"] == each["largest_group"]:
             sizes = f"{each['smallest_group']:,} people each"
         lines.append((f"groups of {name}", f"{each['groups']:,}, of {sizes} ({release.grouping})"))
-        lines.append((f"l of {name}", f"{each['l']:,} (asked for {wanted:,})"))
+        lines.append((f"l of {name}", f"{each['l']:,} (asked for {l:,})"))
     for name, columns in release.columns.items():
         lines.append((name, ", ".join(columns)))
     return [*lines, ("class", release.label or "none"), ("folder", str(output))]

@@ -114,9 +114,7 @@ def anonymize(
     )
     from modicum.table.files import file_format
 
-    options.check_report_options(report, purpose=purpose, people=people, by=by, population=population)
-    if report is not None and engine is not None:
-        raise ParameterError("The report is measured in memory: leave out --report or --engine.")
+    options.check_report_options(report, engine=engine, purpose=purpose, people=people, by=by, population=population)
     if engine is None:
         file_format(output)
         options.check_places([file, schema], output, report)

@@ -49,10 +49,7 @@ def study(
         str, typer.Option(help="default, all (with the neural ones; needs PyTorch), or names separated by commas.")
     ] = "default",
     seeds: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Number of random splits. The choice uses the first; the others show how much is chance."
-        ),
+        int, typer.Option(min=1, help="Number of random splits: the choice uses the first, the others show chance.")
     ] = 1,
     train_size: Annotated[
         Names, typer.Option(help="Also learn from these shares of the training part, such as 0.05,0.01.")

@@ -172,9 +172,7 @@ def _parse_slices(slices: Any, columns: Sequence[str]) -> dict[str, tuple[str, .
         found = [_members(members, columns) for members in slices]
         named = {_common(members): members for members in found}
         if len(named) < len(found):
-            raise ParameterError(
-                "Two groups of feature_slices would have the same name; give them as a dict with names."
-            )
+            raise ParameterError("Two groups of feature_slices would have one name; give them as a dict with names.")
     else:
         raise ParameterError(
             f"The 'feature_slices' parameter must be a dict or a list of groups of columns. Got {slices!r} instead."
