@@ -294,7 +294,7 @@ def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
     options = ["--label", "bought", "--identifier", "id", "--min-leaf", 100, "--max-leaves", 2]
     for extra, complaint in [
         (["--max-error", 0.0], "No candidate"),
-        (["--keep", 0.5, "--max-error", 0.2], "either how much skill"),
+        (["--keep", 0.5, "--max-error", 0.2], "Give either the share of skill to keep"),
         (["--keep", 95], "The option --keep must be a number from 0 to 1"),
         (["--report", tmp_path / "r.pdf"], "must end in .html"),
         (["--by", "sex"], "--report"),

@@ -22,7 +22,7 @@ def demo(
     with notes.status("Judging what is lost and what could leak …"):
         report = made.report(
             "Who earns more than 50,000 dollars a year?",
-            people="adults in the United States in 1994, as the census asked them",
+            people="adults in the United States in 1994, from the census",
             command="modicum demo",
             by=["sex", "race"],
             n_jobs=-1,
