@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from modicum.engines import is_table, table_at
@@ -169,6 +170,9 @@ class Minimizer(TransformerMixin, BaseEstimator):
     def _convert_sample(self, X: Any) -> Any:
         """Convert a sample to what the method takes."""
         return X
+
+    def _seed(self) -> int:
+        return int(check_random_state(getattr(self, "random_state", 0)).randint(2**31))
 
     def _forget_sample(self) -> None:
         self.__dict__.pop("sample_check_", None)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from modicum.errors import DataError, ParameterError, check_number
 from modicum.generalization import Generalization
@@ -237,9 +236,7 @@ class Iterative(Minimizer):
             return self._coarsen(search, self.max_error, stop)
 
     def _search(self, data: CodedData) -> "_Search":
-        random = check_random_state(self.random_state)
-        shares = attribute_weights(data.schema.personal, self.weights)
-        return _Search(data, self.buckets, shares, int(random.randint(2**31)))
+        return _Search(data, self.buckets, attribute_weights(data.schema.personal, self.weights), self._seed())
 
     def _coarsen(self, search: "_Search", max_error: float, stop: Stop) -> list[AnyPartition]:
         chosen = [len(ladder) for ladder in search.ladders]

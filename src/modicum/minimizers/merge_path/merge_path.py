@@ -7,7 +7,6 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from modicum.errors import DataError, ParameterError, check_choice, check_number, format_names
 from modicum.generalization import Generalization
@@ -408,9 +407,6 @@ class MergePath(Minimizer):
         if self.mix is not None:
             check_number(self, "mix", 0, 1, whole=False)
         check_choice(self, "risk", tuple(_STRENGTH))
-
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))
 
     @property
     def _least(self) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from modicum.engines import is_table, table_at
@@ -189,8 +188,7 @@ class ModelGuided(Minimizer):
         if is_table(X):
             raise in_memory_only(self, table_at(X))
         frame, attributes, schema = self._read(X)
-        random = check_random_state(self.random_state)
-        seed = int(random.randint(2**31))
+        seed = self._seed()
         model = Model(self.model)
         outcomes = Outcomes.of(model(self._view.select_columns(frame)), self.agreement, self.model)
         self._warn_of_a_constant(outcomes)
