@@ -77,7 +77,7 @@ def releases_table(figures: dict[str, Any]) -> str:
                 ]
             )
     head = ["data", "ℓ", "groups", "left out", "at random", "commonest value", "pruning", "deFinetti"]
-    return markdown([*head, "with naive Bayes", "with a network", "values not told apart", "bound (4.6)"], rows)
+    return markdown([*head, "with naive Bayes", "with a network", "indistinguishable values", "bound (4.6)"], rows)
 
 
 def _of_learner(adversaries: dict[str, Any], learner: str) -> str:
