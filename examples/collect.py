@@ -2,8 +2,8 @@
 
     python examples/collect.py [FOLDER]
 
-A thousand people, whom nothing was learned from, are asked through HTTP for no more than the generalization needs. The
-exact values stay in this script, as they would stay on each person's device. Takes about half a minute.
+The script asks a thousand people through HTTP for no more than the generalization needs; nothing was learned from their
+records. Exact values stay in this script, as they would stay on each person's device. It takes about half a minute.
 """
 
 import json
@@ -55,11 +55,11 @@ def main(folder: Path) -> None:
     more = new_model(g).fit(pd.concat([g.transform(X[learn]), Z]), pd.concat([y[learn], outcomes]))
     print(f"6. retrain with what was collected: error {error(more, g.transform(X[test]), y[test])}")
 
-    # Only buckets were collected, so that the drift of buckets is what can be watched: then and now as they were told.
-    told = md.FeatureSelection(k=len(Z.columns)).fit(Z, outcomes).generalization_
+    # Only buckets were collected, so both periods are compared as buckets, each kept as it was collected.
+    collected = md.FeatureSelection(k=len(Z.columns)).fit(Z, outcomes).generalization_
     now = Z.reset_index(drop=True), outcomes.reset_index(drop=True)
-    found = drift(told, g.transform(X[then]), y[then], *now, progress=False)
-    print(f"7. drift: {found.sentence}")
+    change = drift(collected, g.transform(X[then]), y[then], *now, progress=False)
+    print(f"7. drift: {change.sentence}")
 
 
 def new_model(g: md.Generalization):
@@ -74,7 +74,7 @@ def error(model, Z: pd.DataFrame, y: pd.Series) -> str:
 
 
 def collect(service: "Service", g: md.Generalization, X: pd.DataFrame, y: pd.Series) -> int:
-    """Each person's device generalizes, asks for a prediction, and sends the record with its outcome."""
+    """Ask for a prediction for each generalized record, send it with its outcome, and count right predictions."""
     right = 0
     for record, outcome in zip(g.transform(X).astype(object).to_dict("records"), y, strict=True):
         right += service.post("/predict", 200, record=record)["prediction"] == outcome
@@ -83,21 +83,21 @@ def collect(service: "Service", g: md.Generalization, X: pd.DataFrame, y: pd.Ser
 
 
 class Service:
-    """`modicum serve` in a process of its own, stopped at the end."""
+    """`modicum serve` in its own process, stopped at the end."""
 
     def __init__(self, bundle: Path, store: Path) -> None:
-        where = ["--store", str(store), "--port", "0", "--rate", "0"]
-        self.command = [sys.executable, "-m", "modicum", "serve", str(bundle), *where]
+        options = ["--store", str(store), "--port", "0", "--rate", "0"]
+        self.command = [sys.executable, "-m", "modicum", "serve", str(bundle), *options]
         self.identity = md.load_bundle(bundle).identity
 
     def __enter__(self) -> "Service":
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
-        found = next(filter(None, (re.search(r"http://([\d.]+):(\d+)", line) for line in self.process.stdout)), None)
-        if found is None:
+        url = next(filter(None, (re.search(r"http://([\d.]+):(\d+)", line) for line in self.process.stdout)), None)
+        if url is None:
             raise SystemExit("The service did not start.")
-        self.address = found[0]
-        self.connection = HTTPConnection(found[1], int(found[2]), timeout=30)
+        self.address = url[0]
+        self.connection = HTTPConnection(url[1], int(url[2]), timeout=30)
         self._wait()
         return self
 
@@ -115,11 +115,11 @@ class Service:
     def post(self, path: str, expected: int, **content: object) -> dict:
         body = json.dumps({"generalization": self.identity, **content})
         self.connection.request("POST", path, body, {"Content-Type": "application/json"})
-        answer = self.connection.getresponse()
-        found = json.loads(answer.read())
-        if answer.status != expected:
-            raise SystemExit(f"{path} answered {answer.status}: {found['detail']}")
-        return found
+        response = self.connection.getresponse()
+        answer = json.loads(response.read())
+        if response.status != expected:
+            raise SystemExit(f"{path} answered {response.status}: {answer['detail']}")
+        return answer
 
     def __exit__(self, *_: object) -> None:
         self.connection.close()
