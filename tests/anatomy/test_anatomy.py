@@ -1,4 +1,4 @@
-"""Anatomy: groups of different sensitive values, the two tables they tie, and the files these are saved in."""
+"""Anatomy: groups of different sensitive values, the two released tables, and their files."""
 
 import hashlib
 import itertools
@@ -32,7 +32,7 @@ few = settings(max_examples=max(12, settings().max_examples // 5))
 
 @st.composite
 def sick(draw, max_rows=40):
-    """Records with an illness of up to eight kinds, in any order, and a number that is each record's own."""
+    """Records with up to eight kinds of illness, in any order, and a number unique to each record."""
     weights = draw(st.lists(st.integers(1, 12), min_size=2, max_size=8))
     values = [f"v{i}" for i, weight in enumerate(weights) for _ in range(weight)]
     values = draw(st.permutations(values[:max_rows]))
@@ -41,23 +41,23 @@ def sick(draw, max_rows=40):
 
 
 def quiet(anatomy, X, y=None):
-    """Fit without the warnings that small random tables deserve."""
+    """Fit without the warnings that small random tables cause."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         return anatomy.fit(X, y)
 
 
 def feasible(X, l):
-    """Plain counting: is no value more than 1/ℓ of the records?"""
+    """Return whether no value makes up more than 1/ℓ of the records."""
     counts = Counter(X["illness"])
     return max(counts.values()) * l <= sum(counts.values())
 
 
 def values_by_group(table, name="illness", gid="GID"):
-    found = defaultdict(list)
+    values = defaultdict(list)
     for group, value in zip(table[gid].to_list(), table[name].to_list(), strict=True):
-        found[group].append(value)
-    return found
+        values[group].append(value)
+    return values
 
 
 @few
@@ -84,7 +84,7 @@ def test_every_group_is_diverse_and_no_record_is_lost_or_doubled(X, l, grouping,
 
 @few
 @given(sick(), st.integers(2, 5))
-def test_where_nothing_may_be_left_out_the_largest_possible_l_is_named(X, l):
+def test_error_names_the_largest_possible_l_without_suppression(X, l):
     anatomy = md.Anatomy(l, "illness", random_state=0)
     if feasible(X, l):
         assert quiet(anatomy, X).release_.suppressed == 0
@@ -98,9 +98,9 @@ def test_where_nothing_may_be_left_out_the_largest_possible_l_is_named(X, l):
 
 
 def fewest_left_out(counts, l):
-    """By trying everything that could stay."""
-    kept = (k for k in itertools.product(*(range(c + 1) for c in counts)) if max(k) * l <= sum(k))
-    return sum(counts) - max(map(sum, kept))
+    """Try every number of records per value that could stay."""
+    remaining = (k for k in itertools.product(*(range(c + 1) for c in counts)) if max(k) * l <= sum(k))
+    return sum(counts) - max(map(sum, remaining))
 
 
 @few
@@ -137,7 +137,7 @@ def test_each_group_takes_the_values_that_are_left_most_often(X, l, seed):
         assert len(set(values)) == len(values) >= l
         residue += len(values) - l
     assert residue == len(codes) - l * (groups.max() + 1) < l
-    if residue:  # which of a group's records came last is not told
+    if residue:  # the result does not say which of a group's records came last
         return
     for group in range(groups.max() + 1):
         taken = set(codes[groups == group].tolist())
@@ -172,22 +172,22 @@ def test_random_groups_are_about_uniform_among_all_that_are_possible():
 
 @few
 @given(sick(), st.sampled_from(GROUPINGS))
-def test_the_sensitive_table_tells_nothing_of_the_order_of_records(X, grouping):
+def test_sensitive_table_does_not_depend_on_record_order(X, grouping):
     anatomy = md.Anatomy(2, "illness", grouping=grouping, max_suppressed=1.0, random_state=0)
     table = quiet(anatomy, X).release_.sensitive
     assert table.equals(table.sort_values(["GID", "illness"], ignore_index=True))
-    # The same groups of the same records, given in another order, make the same table.
+    # The same groups of the same records in another order give the same table.
     groups, rows = anatomy.release_.identifying["GID"].to_numpy() - 1, anatomy.rows_
     order = np.random.default_rng(1).permutation(len(X))
     frame = narwhals_frame(X.iloc[order].reset_index(drop=True))
-    asked = build_task(anatomy, frame, md.Schema.infer(X), None)
+    task = build_task(anatomy, frame, md.Schema.infer(X), None)
     new_rows = np.argsort(order)[rows]
-    again = build_release(asked, {"illness": value_order(asked, "illness")}, {"illness": groups}, new_rows, 2, "any")
+    again = build_release(task, {"illness": value_order(task, "illness")}, {"illness": groups}, new_rows, 2, "any")
     assert again.sensitive.equals(table)
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_the_order_of_rows_and_the_numbers_of_groups_tell_nothing_of_the_order_of_records(grouping):
+def test_row_order_and_group_numbers_do_not_reveal_record_order(grouping):
     X = pd.DataFrame(
         {"who": range(2_000), "illness": np.repeat(list("abcde"), [500, 500, 400, 350, 250])}, index=[7] * 2_000
     )
@@ -205,7 +205,7 @@ def test_the_order_of_rows_and_the_numbers_of_groups_tell_nothing_of_the_order_o
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_the_same_seed_gives_the_same_bytes_and_none_gives_others(people, tmp_path, grouping, format):
+def test_same_seed_gives_same_bytes_and_no_seed_gives_different_ones(people, tmp_path, grouping, format):
     X, y = people
     for name, seed in [("one", 3), ("same", 3), ("other", 4), ("free", None), ("freer", None)]:
         anatomy = md.Anatomy(2, "school", grouping=grouping, max_suppressed=1.0, random_state=seed)
@@ -216,24 +216,24 @@ def test_the_same_seed_gives_the_same_bytes_and_none_gives_others(people, tmp_pa
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_polars_gives_what_pandas_gives(people, grouping):
+def test_polars_and_pandas_give_the_same_release(people, grouping):
     X, y = people
-    made = [
+    releases = [
         md.Anatomy(2, "job", grouping=grouping, random_state=0).fit(frame, label).release_
         for frame, label in ((X.dropna(), y[X.notna().all(axis=1)]), (as_polars(X).drop_nulls(), None))
     ]
-    assert isinstance(made[1].identifying, pl.DataFrame)
-    assert isinstance(made[1].sensitive, pl.DataFrame)
+    assert isinstance(releases[1].identifying, pl.DataFrame)
+    assert isinstance(releases[1].sensitive, pl.DataFrame)
     names = ["age", "income", "sex", "GID"]
     for name in names:
-        assert made[0].identifying[name].tolist() == made[1].identifying[name].to_list()
-    assert made[0].sensitive["job"].tolist() == made[1].sensitive["job"].to_list()
+        assert releases[0].identifying[name].tolist() == releases[1].identifying[name].to_list()
+    assert releases[0].sensitive["job"].tolist() == releases[1].sensitive["job"].to_list()
     with_class = md.Anatomy(2, "school", max_suppressed=1.0, random_state=0).fit(as_polars(X), y).release_
     assert with_class.identifying["bought"].dtype == pl.String
     assert with_class.label == "bought"
 
 
-def test_what_names_a_person_is_not_released(as_frame):
+def test_identifiers_are_not_released(as_frame):
     X = as_frame(
         {
             "name": [f"n{i}" for i in range(8)],
@@ -261,8 +261,8 @@ def test_the_class_is_found_where_the_schema_says(people):
     release = md.Anatomy(2, schema=schema, random_state=0, max_suppressed=1.0).fit(joined).release_
     assert release.label == "bought"
     assert "bought" not in release.identifying_names
-    apart = md.Anatomy(2, schema=schema, random_state=0, max_suppressed=1.0).fit(X, y.to_numpy()).release_
-    assert apart.label == "bought"  # an array has no name, but the schema knows it
+    separate = md.Anatomy(2, schema=schema, random_state=0, max_suppressed=1.0).fit(X, y.to_numpy()).release_
+    assert separate.label == "bought"  # an array has no name, but the schema has one
     typed = md.Anatomy(2, "school", random_state=0, max_suppressed=1.0).fit(X, y.astype("category")).release_
     assert typed.identifying["bought"].dtype == "category"
 
@@ -278,7 +278,7 @@ def test_equal_values_are_written_alike_and_keep_their_type():
 
 
 def with_towns(kind):
-    """Fifty people of many illnesses, and 150 of one, of whom each has a town of their own."""
+    """Return 50 people with two illnesses in one town, and 150 with one illness, each in a town of their own."""
     towns = [f"t{i}" for i in range(150)] + ["u"] * 50
     names = sorted(set(towns), reverse=True)
     columns = {"age": range(200), "illness": ["a"] * 150 + ["b"] * 25 + ["c"] * 25}
@@ -290,7 +290,7 @@ def with_towns(kind):
 
 @pytest.mark.parametrize("kind", ["pandas", "pandas ordered", "polars", "polars enum"])
 @pytest.mark.parametrize("target", ["town in the identifying table", "town in the class"])
-def test_values_of_records_that_were_left_out_are_nowhere_in_the_release(tmp_path, kind, target):
+def test_release_holds_no_values_of_suppressed_records(tmp_path, kind, target):
     X, y = with_towns(kind), None
     if "class" in target:
         X, y = (X.drop("town"), X["town"]) if isinstance(X, pl.DataFrame) else (X.drop(columns="town"), X["town"])
@@ -311,7 +311,7 @@ def test_values_of_records_that_were_left_out_are_nowhere_in_the_release(tmp_pat
         assert not [town for town in gone if f'"{town}"' in text]
 
 
-def test_a_sensitive_value_that_nobody_has_is_not_in_the_release_unless_the_schema_declares_it():
+def test_unused_sensitive_values_are_released_only_if_the_schema_declares_them():
     X = table(illness=pd.Categorical(["b", "a", "c", "a"], ["d", "c", "b", "a"], ordered=True))
     release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
     assert release.sensitive["illness"].dtype.categories.tolist() == ["c", "b", "a"]
@@ -320,7 +320,7 @@ def test_a_sensitive_value_that_nobody_has_is_not_in_the_release_unless_the_sche
     assert declared.schema["illness"].domain == ("d", "c", "b", "a")
 
 
-def test_what_pandas_notes_beside_the_values_is_not_released():
+def test_pandas_metadata_is_not_released():
     X = table()
     X.columns.name, X.index.name, X.attrs = "ward 7", "who", {"source": "ward 7"}
     release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
@@ -342,13 +342,13 @@ def test_several_sensitive_attributes_have_groups_of_their_own(people, tmp_path,
     anatomy = md.Anatomy(3, ["school", "job"], grouping=grouping, max_suppressed=1.0, random_state=0).fit(X, y)
     release = anatomy.release_
     assert [c for c in release.identifying.columns if c.startswith("GID")] == ["GID school", "GID job"]
-    kept = X.iloc[anatomy.rows_]
+    released = X.iloc[anatomy.rows_]
     for name, table in release.sensitive_tables.items():
         gid = f"GID {name}"
         assert all(max(Counter(v).values()) * 3 <= len(v) for v in values_by_group(table, name, gid).values())
-        own = Counter(zip(release.identifying[gid], kept[name], strict=True))
+        own = Counter(zip(release.identifying[gid], released[name], strict=True))
         assert own == Counter(zip(table[gid], table[name], strict=True))
-    assert release.suppressed == len(X) - len(kept) == len(anatomy.suppressed_) > 0
+    assert release.suppressed == len(X) - len(released) == len(anatomy.suppressed_) > 0
     with pytest.raises(DataError, match="use one of `sensitive_tables`"):
         _ = release.sensitive
     release.save(tmp_path / "r")
@@ -359,14 +359,14 @@ def test_several_sensitive_attributes_have_groups_of_their_own(people, tmp_path,
 
 
 def most_that_can_stay(columns, l):
-    """By trying every set of records."""
+    """Try every set of records."""
     subsets = (np.array([list(map(int, f"{i:0{len(columns[0])}b}")) for i in range(1, 2 ** len(columns[0]))])) > 0
-    kept = subsets.sum(axis=1)
-    right = np.ones(len(subsets), dtype=bool)
+    sizes = subsets.sum(axis=1)
+    allowed = np.ones(len(subsets), dtype=bool)
     for own in columns:
         for value in set(own):
-            right &= l * (subsets & (np.array(own) == value)).sum(axis=1) <= kept
-    return int(kept[right].max(initial=0))
+            allowed &= l * (subsets & (np.array(own) == value)).sum(axis=1) <= sizes
+    return int(sizes[allowed].max(initial=0))
 
 
 def test_several_attributes_lose_no_more_records_than_they_must():
@@ -405,7 +405,7 @@ def test_attributes_of_very_many_combinations_lose_records_in_turn():
     assert quiet(anatomy, X).release_.rows in (2, 4)
 
 
-def test_adult_needs_suppression_from_l_4_on():
+def test_adult_needs_suppression_from_l_4():
     X, y = md.datasets.load_adult(return_X_y=True)
     assert md.Anatomy(3, "education", random_state=0).fit(X, y).release_.to_dict()["l"] == 3
     with pytest.raises(DataError, match=r"'education'.*largest possible l is 3"):
@@ -554,12 +554,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_told_in_one_sentence(case):
+def test_bad_input_gets_a_one_sentence_error(case):
     anatomy, X, y, error, message = BAD[case]
-    with pytest.raises(error, match=message) as told:
+    with pytest.raises(error, match=message) as caught:
         anatomy.fit(X, y)
-    assert "\n" not in str(told.value)
-    assert not {"flu", "gout", "31"} & set(str(told.value).replace("'", " ").split())
+    assert "\n" not in str(caught.value)
+    assert not {"flu", "gout", "31"} & set(str(caught.value).replace("'", " ").split())
     assert not hasattr(anatomy, "release_")
 
 
@@ -571,7 +571,7 @@ def grades(n=400):
         {
             "grade": pd.Series(list("abcdef"))[grade].to_numpy(),
             "points": grade * 10.0 + random.integers(0, 10, n) * (random.random(n) < 0.02),
-            "score": grade + random.random(n) * 0.999,  # all different, and still it tells
+            "score": grade + random.random(n) * 0.999,  # all different, but still revealing
             "half": half,
             "third": (grade + half) % 6,
             "shoe": random.integers(36, 46, n),
@@ -579,7 +579,7 @@ def grades(n=400):
     )
 
 
-def test_columns_that_tell_the_sensitive_value_are_named():
+def test_columns_that_reveal_the_sensitive_value_are_named():
     X = grades()
     with pytest.warns(PrivacyWarning, match=r"reveals 'grade' by 'points' and 'score' and by 'half' with 'third'"):
         md.Anatomy(3, "grade", random_state=0).fit(X)
@@ -590,7 +590,7 @@ def test_columns_that_tell_the_sensitive_value_are_named():
         md.Anatomy(3, "grade", random_state=0).fit(X[["grade", "shoe"]], X["grade"].to_numpy())
 
 
-def test_what_determines_agrees_with_guessing_record_by_record():
+def test_determining_agrees_with_guessing_record_by_record():
     random = np.random.default_rng(0)
     for share in (0.0, 0.02, 0.04, 0.06, 0.08, 0.5):
         key = random.integers(0, 30, 300)
@@ -601,12 +601,12 @@ def test_what_determines_agrees_with_guessing_record_by_record():
             best = [v for v, n in others.items() if n == max(others.values())]
             wrong += best != [value[i]]
         X = pd.DataFrame({"key": key.astype(str)})
-        told = determining(narwhals_frame(X), md.Schema.infer(X), ["key"], value)
+        found = determining(narwhals_frame(X), md.Schema.infer(X), ["key"], value)
         naive = 300 - np.bincount(value).max()
-        assert told == ([("key",)] if wrong <= 0.05 * naive else [])
+        assert found == ([("key",)] if wrong <= 0.05 * naive else [])
 
 
-def test_of_many_records_a_column_that_tells_is_still_found():
+def test_revealing_columns_are_found_among_many_records():
     random = np.random.default_rng(0)
     value = random.integers(0, 5, 60_000)
     X = pd.DataFrame({"tells": value * 2 + 1, "close": value + random.random(60_000) * 0.9, "other": value[::-1]})
@@ -617,7 +617,7 @@ def test_of_many_records_a_column_that_tells_is_still_found():
     assert not {("other",), ("nearly",), ("hardly",)} & set(found)
 
 
-def test_adult_says_that_the_number_of_school_years_tells_education():
+def test_warning_on_adult_says_that_school_years_reveal_education():
     X, _ = md.datasets.load_adult(return_X_y=True)
     X = X[:5_000][["age", "sex", "education"]]
     X["education-num"] = pd.factorize(X["education"])[0]
@@ -625,12 +625,12 @@ def test_adult_says_that_the_number_of_school_years_tells_education():
         md.Anatomy(3, "education").fit(X)
 
 
-def test_a_sensitive_number_is_warned_of():
+def test_sensitive_numbers_cause_a_warning():
     with pytest.warns(PrivacyWarning, match="'shoe' is a number"):
         md.Anatomy(3, "shoe").fit(grades()[["half", "shoe"]])
 
 
-def test_persons_with_several_records_are_warned_of():
+def test_persons_with_several_records_cause_a_warning():
     X = grades()[["grade", "half"]].assign(who=np.arange(400) // 2)
     schema = md.Schema.infer(X, person="who", sensitive=["grade"])
     with pytest.warns(PrivacyWarning, match="several records"):
@@ -640,7 +640,7 @@ def test_persons_with_several_records_are_warned_of():
         md.Anatomy(3, schema=schema).fit(X[::2])
 
 
-def test_sensitive_attributes_that_tell_each_other_are_warned_of():
+def test_sensitive_attributes_that_reveal_each_other_cause_a_warning():
     X = grades()[["grade", "shoe"]]
     X["mark"] = X["grade"].str.upper()
     with (
@@ -713,14 +713,14 @@ def test_a_release_whose_schema_would_change_a_type_is_not_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unnamed_class_takes_a_name_that_is_free():
+def test_an_unnamed_class_gets_a_free_name():
     X = table().rename(columns={"town": "class", "age": "CLASS_2"})
     release = quiet(md.Anatomy(2, "illness", random_state=0), X, ["n", "y"] * 2).release_
     assert (release.label, release.identifying_names) == ("class_3", ["CLASS_2", "class"])
 
 
 @pytest.mark.parametrize("folder", [None, 3, "", "a\0b"])
-def test_what_is_no_folder_is_told_in_one_sentence(folder):
+def test_a_bad_folder_gets_a_one_sentence_error(folder):
     release = md.AnatomyRelease.from_tables(pd.DataFrame(IT), pd.DataFrame(ST))
     with pytest.raises(ParameterError, match="'folder' parameter of save must be a path"):
         release.save(folder)
@@ -728,22 +728,22 @@ def test_what_is_no_folder_is_told_in_one_sentence(folder):
         md.AnatomyRelease.load(folder)
 
 
-def test_a_full_disk_is_told_in_one_sentence_and_leaves_nothing(tmp_path):
+def test_a_full_disk_gets_a_one_sentence_error_and_leaves_no_file(tmp_path):
     release = md.AnatomyRelease.from_tables(pd.DataFrame(IT), pd.DataFrame(ST))
-    ignored, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
     try:
         for format in ("csv", "parquet"):
-            with pytest.raises(DataError, match="cannot be written") as told:
+            with pytest.raises(DataError, match="cannot be written") as caught:
                 release.save(tmp_path / "r", format=format)
-            assert "\n" not in str(told.value)
+            assert "\n" not in str(caught.value)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
+        signal.signal(signal.SIGXFSZ, handler)
     assert not list(tmp_path.iterdir())
 
 
-def test_names_and_texts_that_no_file_holds_are_refused_when_saved(tmp_path):
+def test_save_refuses_names_and_texts_that_files_cannot_hold(tmp_path):
     named = pd.DataFrame(IT).rename(columns={"age": "a\0b"})
     written = pd.DataFrame(IT).assign(town=pd.Series(["\ud800", "b", "c", "d"], dtype=object))
     for identifying, message in ((named, "NUL"), (written, "not valid Unicode")):
@@ -753,7 +753,7 @@ def test_names_and_texts_that_no_file_holds_are_refused_when_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_release_is_made_of_tables_and_a_schema():
+def test_a_release_consists_of_tables_and_a_schema():
     identifying, sensitive = pd.DataFrame(IT), pd.DataFrame(ST)
     release = md.AnatomyRelease.from_tables(identifying, sensitive)
     assert release == release
@@ -766,15 +766,15 @@ def test_a_release_is_made_of_tables_and_a_schema():
         md.AnatomyRelease(identifying, sensitive, release.schema)
 
 
-def test_a_release_that_is_not_what_was_asked_for_is_refused():
+def test_a_release_that_fails_its_check_is_refused():
     X = pd.DataFrame({"age": range(6), "illness": list("aabbcc")})
-    asked = build_task(md.Anatomy(2, "illness"), narwhals_frame(X), md.Schema.infer(X), None)
-    order, right, rows = value_order(asked, "illness"), np.array([0, 1, 0, 2, 1, 2]), np.arange(6)
+    task = build_task(md.Anatomy(2, "illness"), narwhals_frame(X), md.Schema.infer(X), None)
+    order, right, rows = value_order(task, "illness"), np.array([0, 1, 0, 2, 1, 2]), np.arange(6)
 
-    def made(groups=right, rows=rows, order=order):
-        return build_release(asked, {"illness": order}, {"illness": groups}, rows, 2, "any")
+    def build(groups=right, rows=rows, order=order):
+        return build_release(task, {"illness": order}, {"illness": groups}, rows, 2, "any")
 
-    assert made().l == 2
+    assert build().l == 2
     codes = order[0]
     wrong = {
         "groups": {"groups": np.array([0, 0, 1, 1, 2, 2])},
@@ -786,34 +786,34 @@ def test_a_release_that_is_not_what_was_asked_for_is_refused():
     }
     for change in wrong.values():
         with pytest.raises(DataError, match="failed the check of l or of the records, so nothing is released"):
-            made(**change)
+            build(**change)
 
 
-def saved(folder, seed=0, format="csv"):
+def save_release(folder, seed=0, format="csv"):
     release = quiet(md.Anatomy(2, "illness", random_state=seed), table(), pd.Series([0, 1, 0, 1], name="y")).release_
     release.save(folder, format=format)
     return folder
 
 
 def test_a_folder_that_is_in_use_is_left_alone_and_a_failure_leaves_nothing(tmp_path, monkeypatch):
-    saved(tmp_path / "a")
+    save_release(tmp_path / "a")
     before = (tmp_path / "a" / "release.json").read_bytes()
     with pytest.raises(DataError, match="not empty"):
-        saved(tmp_path / "a", seed=1)
+        save_release(tmp_path / "a", seed=1)
     assert (tmp_path / "a" / "release.json").read_bytes() == before
     (tmp_path / "empty").mkdir()
-    assert md.AnatomyRelease.load(saved(tmp_path / "empty")).l == 2
+    assert md.AnatomyRelease.load(save_release(tmp_path / "empty")).l == 2
     with pytest.raises(DataError, match="cannot be written"):
-        saved(tmp_path / "not" / "there")
+        save_release(tmp_path / "not" / "there")
     with pytest.raises(ParameterError, match="'format' parameter"):
-        saved(tmp_path / "b", format="xlsx")
+        save_release(tmp_path / "b", format="xlsx")
     clash = quiet(md.Anatomy(2, "illness"), table().assign(AGE=1)).release_
     with pytest.raises(DataError, match="'age' and 'AGE' differ only in case"):
         clash.save(tmp_path / "c")
     assert {path.name for path in tmp_path.iterdir()} == {"a", "empty"}
 
 
-def test_what_a_file_cannot_hold_is_refused_when_it_is_saved(tmp_path):
+def test_save_refuses_values_that_change_when_read_back(tmp_path):
     big = quiet(md.Anatomy(2, "illness"), pl.from_pandas(table()).with_columns(n=pl.Series([2**62 + 1, None, 3, 4])))
     with pytest.raises(DataError, match="'n' changes when it is read back"):
         big.release_.save(tmp_path / "big")
@@ -821,16 +821,16 @@ def test_what_a_file_cannot_hold_is_refused_when_it_is_saved(tmp_path):
 
 
 def test_files_that_were_changed_or_belong_elsewhere_are_refused(tmp_path):
-    one, other = saved(tmp_path / "one"), saved(tmp_path / "other", seed=5)
+    one, other = save_release(tmp_path / "one"), save_release(tmp_path / "other", seed=5)
     assert md.AnatomyRelease.load(one).rows == 4
-    kept = (one / "sensitive.csv").read_bytes()
-    (one / "sensitive.csv").write_bytes(kept.replace(b"gout", b"cold"))
+    original = (one / "sensitive.csv").read_bytes()
+    (one / "sensitive.csv").write_bytes(original.replace(b"gout", b"cold"))
     with pytest.raises(ArtifactError, match=r"'sensitive.csv' was changed or does not belong"):
         md.AnatomyRelease.load(one)
     (one / "sensitive.csv").unlink()
     with pytest.raises(ArtifactError, match=r"'sensitive.csv' cannot be read"):
         md.AnatomyRelease.load(one)
-    (one / "sensitive.csv").write_bytes(kept)
+    (one / "sensitive.csv").write_bytes(original)
     shutil.copy(other / "identifying.csv", one / "identifying.csv")
     with pytest.raises(ArtifactError, match=r"'identifying.csv' was changed or does not belong"):
         md.AnatomyRelease.load(one)
@@ -839,7 +839,7 @@ def test_files_that_were_changed_or_belong_elsewhere_are_refused(tmp_path):
 
 
 def test_tables_that_do_not_belong_together_are_refused_even_with_right_hashes(tmp_path):
-    folder = saved(tmp_path / "r")
+    folder = save_release(tmp_path / "r")
     path = folder / "sensitive.csv"
     path.write_bytes(path.read_bytes().replace(b"\n1,", b"\n7,"))
     content = json.loads((folder / "release.json").read_text())
@@ -851,7 +851,7 @@ def test_tables_that_do_not_belong_together_are_refused_even_with_right_hashes(t
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 @pytest.mark.parametrize("file", ["identifying", "sensitive"])
-def test_columns_that_were_exchanged_in_the_description_are_refused(tmp_path, format, file):
+def test_swapped_columns_in_the_description_are_refused(tmp_path, format, file):
     X = table(height=[1, 2, 3, 4], illness=[5, 6, 7, 8])
     quiet(md.Anatomy(2, "illness", random_state=0), X).release_.save(tmp_path / "r", format=format)
     path = tmp_path / "r" / "release.json"
@@ -902,13 +902,13 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_hostile_description_is_refused_in_one_sentence(tmp_path, case):
-    folder = saved(tmp_path / "r", format="parquet" if "column" in case else "csv")
+    folder = save_release(tmp_path / "r", format="parquet" if "column" in case else "csv")
     path = folder / "release.json"
     path.write_text(HOSTILE[case](json.loads(path.read_text())))
-    with pytest.raises(ModicumError) as told:
+    with pytest.raises(ModicumError) as caught:
         md.AnatomyRelease.load(folder)
-    assert "\n" not in str(told.value)
-    assert isinstance(told.value, ArtifactError) or case == "fewer columns"
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, ArtifactError) or case == "fewer columns"
 
 
 IT = {"age": [1, 2, 3, 4], "GID": [1, 1, 2, 2]}
@@ -929,13 +929,13 @@ APART = {
 
 
 @pytest.mark.parametrize("case", APART)
-def test_two_tables_of_others_are_checked(as_frame, case):
+def test_external_tables_are_checked(as_frame, case):
     identifying, sensitive, message = APART[case]
     with pytest.raises(DataError, match=message):
         md.AnatomyRelease.from_tables(as_frame(identifying), as_frame(sensitive))
 
 
-def test_two_tables_of_others_make_a_release(as_frame):
+def test_external_tables_make_a_release(as_frame):
     identifying = as_frame({"age": [1, 2, 3, 4, 5], "ill": list("nynyn"), "GID": [-7, 40, -7, 40, 40]})
     sensitive = as_frame({"GID": [40, -7, 40, -7, 40], "illness": ["a", "a", "b", "c", "d"]})
     release = md.AnatomyRelease.from_tables(identifying, sensitive, label="ill")

@@ -1,4 +1,4 @@
-"""Learning from an anatomized release: what it is trained on, what pruning chooses, and that nothing else is seen."""
+"""Learning from an anatomized release: its training data and what pruning keeps. Nothing else is used."""
 
 import json
 import math
@@ -34,8 +34,8 @@ from modicum.errors import DataError, ParameterError, PrivacyWarning
 # Releases
 
 
-def made(n=1_200, seed=0):
-    """The class depends on age, job and, most of all, the sensitive grade."""
+def make_people(n=1_200, seed=0):
+    """Return people whose class depends on age, job and, most of all, the sensitive grade."""
     random = np.random.default_rng(seed)
     age, job = random.integers(20, 80, n), random.choice(["nurse", "clerk", "smith"], n)
     grade = random.integers(0, 6, n)
@@ -50,7 +50,7 @@ def schema_of(X):
 
 @pytest.fixture(scope="module")
 def data():
-    return made()
+    return make_people()
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def release(data):
 @pytest.fixture(scope="module")
 def two():
     """A release with two sensitive attributes."""
-    X, y = made(200)
+    X, y = make_people(200)
     X["pay"] = np.random.default_rng(1).choice([10.0, 20.0, 30.0, 70.0], len(X))
     with pytest.warns(PrivacyWarning, match="'pay' is a number"):
         return md.Anatomy(l=2, sensitive=["grade", "pay"], random_state=0).fit(X, y).release_
@@ -70,7 +70,7 @@ def two():
 
 @st.composite
 def releases(draw):
-    """A random identifying table of every kind, in random groups, and a sensitive attribute of one of three kinds."""
+    """A random identifying table with all kinds of columns in random groups, and one sensitive attribute."""
     X, y, schema = draw(tables(min_rows=8, max_rows=24))
     n, seed = len(X), draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)
@@ -86,7 +86,7 @@ def releases(draw):
     return md.AnatomyRelease.from_tables(identifying, sensitive, schema=md.Schema(attributes=tuple(attributes)))
 
 
-# The definitions, read aloud
+# The definitions in plain Python
 
 
 def is_missing(value):
@@ -94,7 +94,7 @@ def is_missing(value):
 
 
 def coded_by_hand(values, attribute):
-    """Appendix B's augmentation of one column of the joined data."""
+    """Code one column of the joined data as in Appendix B."""
     if attribute.kind in ("number", "date"):
         seconds = [v.timestamp() if isinstance(v, pd.Timestamp) and not is_missing(v) else v for v in values]
         known = [float(v) for v in seconds if not is_missing(v)]
@@ -112,25 +112,25 @@ def coded_by_hand(values, attribute):
 
 
 def joined_by_hand(release):
-    """Every row of the join as (record, values of the sensitive attributes), and its squared norm."""
+    """Return every row of the join as (record, values of the sensitive attributes), and its squared norm."""
     people = release.identifying.to_dict("records")
     options = {name: defaultdict(list) for name in release.sensitive_tables}
     for name, table in release.sensitive_tables.items():
         for row in table.to_dict("records"):
             options[name][row[release.group_column(name)]].append(row[name])
-    found = []
+    rows = []
     for i, person in enumerate(people):
         own = [options[name][person[release.group_column(name)]] for name in options]
-        found += [(i, values) for values in product(*own)]
-    columns = [[people[i][name] for i, _ in found] for name in release.identifying_names]
-    columns += [[values[a] for _, values in found] for a in range(len(release.sensitive_tables))]
+        rows += [(i, values) for values in product(*own)]
+    columns = [[people[i][name] for i, _ in rows] for name in release.identifying_names]
+    columns += [[values[a] for _, values in rows] for a in range(len(release.sensitive_tables))]
     names = [*release.identifying_names, *release.sensitive_tables]
     coded = [coded_by_hand(column, release.schema[name]) for column, name in zip(columns, names, strict=True)]
-    return found, [math.fsum(value * value for value in row) for row in zip(*coded, strict=True)]
+    return rows, [math.fsum(value * value for value in row) for row in zip(*coded, strict=True)]
 
 
 def check_choices(release, rows, norms, chosen, group_of):
-    """That what was chosen is among the nearest to the middle of its record or group."""
+    """Check that each chosen row is among the nearest to the middle of its record or group."""
     middle, slack = (min(norms) + max(norms)) / 2, 1e-9 * max(norms)
     best, own = {}, {}
     for (i, values), norm in zip(rows, norms, strict=True):
@@ -143,7 +143,7 @@ def check_choices(release, rows, norms, chosen, group_of):
 
 @profile(max_examples=profile().max_examples // 4)  # the join by hand takes long
 @given(releases())
-def test_pruning_keeps_for_each_record_the_candidate_nearest_to_the_middle_radius(release):
+def test_pruning_keeps_each_records_candidate_nearest_to_the_middle_radius(release):
     rows, norms = joined_by_hand(release)
     join = Join.of(release)
     radii = Norms.of(join).radii(join)
@@ -158,10 +158,10 @@ def test_pruning_keeps_for_each_record_the_candidate_nearest_to_the_middle_radiu
 
 @profile(max_examples=profile().max_examples // 4)  # the join by hand takes long
 @given(releases())
-def test_the_literal_reading_keeps_for_each_group_the_nearest_row_of_all(release):
+def test_the_literal_reading_keeps_the_nearest_row_of_each_group(release):
     rows, norms = joined_by_hand(release)
     groups = release.identifying["GID"].tolist()
-    named = release.identifying.assign(label=np.arange(release.rows))  # which record it is
+    named = release.identifying.assign(label=np.arange(release.rows))  # the record's number
     X, y = training_data(
         md.AnatomyRelease.from_tables(named, release.sensitive, schema=release.schema),
         prune_per="group",
@@ -174,7 +174,7 @@ def test_the_literal_reading_keeps_for_each_group_the_nearest_row_of_all(release
 
 
 def released(secret, index=None, **columns):
-    """A release whose groups are one another's copies: `secret` and the columns are those of one."""
+    """Return a release whose groups are copies of one group with `secret` and the columns."""
     many, l = 400, len(secret)
     gid = np.repeat(np.arange(many), l)
     people = pd.DataFrame({name: np.tile(values, many) for name, values in columns.items()})
@@ -186,7 +186,7 @@ def released(secret, index=None, **columns):
 
 
 @pytest.mark.parametrize("prune_per", ["record", "group"])
-def test_the_middle_radius_is_between_the_smallest_and_the_largest_norm_also_where_all_are_large(prune_per):
+def test_the_middle_radius_lies_between_the_norms_even_if_all_are_large(prune_per):
     release = released([-4.0, -1.0, 5.0, 0.0], age=[-10.0, 10.0, -10.0, 10.0])
     # Norms are 100 + 16, 1, 25 or 0: the middle is 112.5 and -4 the nearest; half of the largest would have 0.
     X, _ = training_data(release, prune_per=prune_per, random_state=0)
@@ -195,9 +195,9 @@ def test_the_middle_radius_is_between_the_smallest_and_the_largest_norm_also_whe
 
 @pytest.mark.parametrize("space", ["input", "kernel"])
 @pytest.mark.parametrize("prune_per", ["record", "group"])
-def test_candidates_that_only_rounding_tells_apart_are_drawn_with_the_same_chance_each(prune_per, space):
+def test_candidates_that_differ_only_by_rounding_are_drawn_with_equal_chances(prune_per, space):
     drawn = Counter()
-    for age in (0.7, 0.3, 1.1):  # every norm is age² + 0.01 or 0.04, and none is nearer to the middle
+    for age in (0.7, 0.3, 1.1):  # every norm is age² + 0.01 or 0.04, all as far from the middle
         release = released([-0.1, -0.1, 0.2] * 2, age=[-age, age] * 3)
         drawn.update(training_data(release, prune_per=prune_per, space=space, random_state=0)[0]["secret"])
     assert set(drawn) == {-0.1, 0.2}
@@ -226,14 +226,14 @@ def test_with_several_sensitive_attributes_every_combination_is_a_candidate(two)
         training_data(two, prune_per="group")
 
 
-def test_ties_are_drawn_with_the_same_chance_each_and_by_the_seed():
+def test_ties_are_drawn_with_equal_chances_and_by_the_seed():
     gid = np.repeat(np.arange(2_000), 3)
     secret = np.tile(np.array(["a", "b", "c", "b", "d", "c"], dtype=object), 1_000)  # b and c are as frequent
     people = pd.DataFrame({"age": np.random.default_rng(0).normal(size=6_000), "label": gid % 2, "GID": gid})
     tables = people, pd.DataFrame({"GID": gid, "secret": secret})
     release = md.AnatomyRelease.from_tables(*tables, label="label")
     X, _ = training_data(release, random_state=0)
-    first = X["secret"][gid % 2 == 0]  # a, b (the mode) and c: a and c tie, where being far from 0 is right
+    first = X["secret"][gid % 2 == 0]  # a, b (the mode) and c: a and c tie if far from 0 is right
     far = first[first != "b"].value_counts()
     assert set(far.index) == {"a", "c"}
     assert far.sum() > 300
@@ -242,7 +242,7 @@ def test_ties_are_drawn_with_the_same_chance_each_and_by_the_seed():
     assert not X.equals(training_data(release, random_state=1)[0])
 
 
-def test_ties_among_records_are_drawn_too_where_one_row_of_a_group_is_kept():
+def test_ties_among_records_are_drawn_too_if_a_group_keeps_one_row():
     gid, who = np.repeat(np.arange(3_000), 2), np.tile([0, 1], 3_000)
     people = pd.DataFrame({"job": np.where(who, "x", "y"), "town": np.where(who, "v", "w"), "GID": gid, "label": who})
     sensitive = pd.DataFrame({"GID": gid, "secret": np.tile(np.array(["a", "b"], dtype=object), 3_000)})
@@ -254,7 +254,7 @@ def test_ties_among_records_are_drawn_too_where_one_row_of_a_group_is_kept():
     assert not y.equals(training_data(release, prune_per="group", random_state=1)[1])
 
 
-def test_a_group_of_very_many_records_is_pruned_as_any_other():
+def test_a_very_large_group_is_pruned_like_any_other():
     n, random = 60_000, np.random.default_rng(0)  # 3.6 · 10⁹ rows of the join
     age, values = random.normal(size=n), random.integers(0, 50, n) / 7
     people = pd.DataFrame({"age": age, "label": np.arange(n), "GID": 1})
@@ -271,7 +271,7 @@ def test_a_group_of_very_many_records_is_pruned_as_any_other():
 
 
 def wide(many, n=20, l=5):
-    """A release with many sensitive attributes, each with all its values in every group."""
+    """Return a release with many sensitive attributes, each with all its values in every group."""
     gid, names = np.arange(n) // l, [f"s{j}" for j in range(many)]
     people = pd.DataFrame({"age": np.arange(n), "label": np.arange(n) % 2} | {f"GID {name}": gid for name in names})
     values = np.array(list("abcde"), dtype=object)[np.arange(n) % l]
@@ -283,7 +283,7 @@ def wide(many, n=20, l=5):
 
 
 @pytest.mark.parametrize(("many", "combinations"), [(8, "390,625"), (28, "37,252,902,984,619,1")])
-def test_more_combinations_of_candidates_than_can_be_looked_at_are_refused(many, combinations):
+def test_too_many_combinations_of_candidates_are_refused(many, combinations):
     release = wide(many)
     for kind, space in (("pruned", "input"), ("pruned", "kernel"), ("joined", "input")):
         with pytest.raises(DataError, match=rf"^A record has {combinations}.*{many} sensitive attributes"):
@@ -309,7 +309,7 @@ def test_a_join_of_too_many_rows_is_refused_and_says_how_many():
 # What a model is trained on
 
 
-def test_the_join_is_what_a_merge_gives_and_each_person_counts_once(release):
+def test_the_join_equals_a_merge_and_each_person_counts_once(release):
     X, y, weights = training_data(release, "joined", return_weights=True)
     merged = release.identifying.merge(release.sensitive, on="GID")[["age", "job", "grade", "label"]]
     order = ["age", "job", "grade", "label"]
@@ -341,7 +341,7 @@ def test_polars_tables_give_polars_frames_with_the_same_records(release):
         assert y2.to_list() == y.tolist()
 
 
-def test_missing_values_count_as_the_mean_or_as_a_value_of_their_own():
+def test_missing_values_count_as_the_mean_or_as_their_own_value():
     people = pd.DataFrame(
         {
             "age": [10.0, 30.0, np.nan, 20.0],
@@ -353,7 +353,7 @@ def test_missing_values_count_as_the_mean_or_as_a_value_of_their_own():
     sensitive = pd.DataFrame({"GID": [1, 1, 2, 2], "secret": [1, 2, 1, 2]})
     join = Join.of(md.AnatomyRelease.from_tables(people, sensitive, label="label"))
     assert Norms.of(join).own.tolist() == [100.0, 100.0, 0.0, 1.0]
-    tied = people.assign(age=0.0, job=[None, "smith", "smith", None])  # a named value is the mode before missing
+    tied = people.assign(age=0.0, job=[None, "smith", "smith", None])  # in a tie, a value is the mode, not missing
     join = Join.of(md.AnatomyRelease.from_tables(tied, sensitive, label="label"))
     assert Norms.of(join).own.tolist() == [1.0, 0.0, 0.0, 1.0]
 
@@ -381,11 +381,11 @@ def test_numbers_whose_squares_would_overflow_are_refused_by_name(prune_per, spa
     assert math.isfinite(found.bound)
 
 
-# The kernel's space
+# The kernel space
 
 
 def kernel_rows(join, gamma):
-    """The join as points, and the exact squared norms around the mean in the kernel's own space."""
+    """Return the join as points, and the exact squared norms around the mean in the kernel space."""
     points = pruning.NystroemPoints.of(join)
     records, places = join.rows(np.arange(len(join.first)))
     rows = np.hstack([points.records(records), points.of_value[0][points.values(0, places[:, 0])]])
@@ -395,11 +395,11 @@ def kernel_rows(join, gamma):
 
 
 def small(n=90):
-    X, y = made(n)
+    X, y = make_people(n)
     return md.Anatomy(l=2, sensitive="grade", random_state=0).fit(X, y).release_
 
 
-def test_norms_in_the_kernel_space_are_the_exact_ones_around_the_mean_and_all_one_without_it():
+def test_norms_in_the_kernel_space_are_exact_around_the_mean_and_one_without_it():
     join = Join.of(small())
     points, exact = kernel_rows(join, 0.02)
     found = {
@@ -463,7 +463,7 @@ def test_the_model_is_a_function_of_the_release_alone(data, release, tmp_path, m
     assert np.array_equal(model().fit(shuffled, y[::-1]).estimator_.coef_, own.estimator_.coef_)
 
 
-def test_cross_validation_beats_the_majority_and_the_exact_data_beats_what_hides_it(data):
+def test_cross_validation_beats_the_majority_and_exact_data_beats_the_release(data):
     X, y = data
     settings = {"cv": 3, "error_score": "raise"}
     pruned = cross_val_score(model(schema=schema_of(X)), X, y, **settings).mean()
@@ -489,7 +489,7 @@ def test_the_default_is_a_linear_svm_on_scaled_columns_with_ordered_categories_b
     assert not hasattr(model(), "predict_proba")
 
 
-def test_rows_of_the_join_count_what_a_person_counts(release):
+def test_rows_of_the_join_have_the_weight_of_one_person(release):
     own = model(estimator=LogisticRegression(), training="joined").fit_release(release)
     X, y, weights = training_data(release, "joined", return_weights=True)
     columns = own._design.encode(md.table.frames.as_frame(X))
@@ -519,7 +519,7 @@ def test_any_classifier_can_learn_from_a_release(data, estimator, training):
     assert own.score(X, y) > y.value_counts(normalize=True).max()
     assert np.array_equal(shares, model(estimator=estimator, training=training).fit(X, y).predict_proba(X))
     assert estimator.random_state is None
-    assert own.estimator_.random_state not in (None, 0)  # 0 made the groups
+    assert own.estimator_.random_state not in (None, 0)  # 0 was the seed of the groups
     assert own.estimator_.random_state != model(estimator=estimator, random_state=1).fit(X, y).estimator_.random_state
 
 
@@ -544,10 +544,10 @@ def test_a_pipeline_gets_records_of_the_original_domain(data):
 def test_no_records_have_no_predictions(data):
     X, y = data
     own = model(estimator=LogisticRegression()).fit(X, y)
-    for none in (X[:0], as_polars(X[:0])):
-        assert own.predict(none).shape == own.decision_function(none).shape == (0,)
-        assert own.predict(none).dtype == own.classes_.dtype
-        assert own.predict_proba(none).shape == (0, 2)
+    for empty in (X[:0], as_polars(X[:0])):
+        assert own.predict(empty).shape == own.decision_function(empty).shape == (0,)
+        assert own.predict(empty).dtype == own.classes_.dtype
+        assert own.predict_proba(empty).shape == (0, 2)
     three = model().fit(X, X["age"].rename("label") % 3)
     assert three.decision_function(X[:0]).shape == three.decision_function(X)[:0].shape == (0, 3)
 
@@ -555,7 +555,7 @@ def test_no_records_have_no_predictions(data):
 @pytest.mark.parametrize(
     "use", [md.AnatomyClassifier(l=3, sensitive="grade"), md.PrismClassifier(sensitive="grade", max_predictors=1)]
 )
-def test_what_is_no_table_is_refused_without_a_word_of_what_it_holds(data, use):
+def test_errors_about_bad_tables_do_not_show_their_content(data, use):
     X, y = data
     own = clone(use).fit(X, y)
     record = X.to_numpy()[0]
@@ -566,7 +566,7 @@ def test_what_is_no_table_is_refused_without_a_word_of_what_it_holds(data, use):
             assert not any(str(value) in str(error.value) for value in [*record, 71.5, "nurse"] if len(str(value)) > 1)
 
 
-def test_without_the_sensitive_attribute_a_prediction_does_not_need_it(data):
+def test_a_model_without_the_sensitive_attribute_predicts_without_it(data):
     X, y = data
     own = model(training="identifying").fit(X, y)
     assert own.needed_columns_ == ["age", "job"]
@@ -597,7 +597,7 @@ def test_labels_keep_their_type(data, labels):
 
 
 def test_suppressed_records_are_not_learned_from():
-    X, y = made(600)
+    X, y = make_people(600)
     X.loc[:350, "grade"] = "A"
     with pytest.raises(DataError, match="largest possible l"):
         model().fit(X, y)
@@ -657,7 +657,7 @@ def test_training_data_names_a_bad_parameter(data, release):
 
 
 @pytest.mark.slow
-def test_on_adult_the_pruned_svm_is_within_two_points_of_the_one_on_exact_data():
+def test_the_pruned_svm_on_adult_is_within_two_points_of_exact_data():
     adult = md.datasets.load_adult()
     whole = adult.X.notna().all(axis=1)
     X, y = adult.X[whole], adult.y[whole]
@@ -682,7 +682,7 @@ def test_the_bound_is_the_papers_formula(release):
     assert found.vc_term == pytest.approx(4 * math.sqrt(((d + 2) * math.log(n + 1) + math.log(2)) / n))
     assert (found.radius2_min, found.radius2_max) == pytest.approx((min(norms), max(norms)))
     X, y = training_data(release, random_state=0)
-    age = release.identifying["age"].mean()  # all groups have three records, so that the join has the same mean
+    age = release.identifying["age"].mean()  # all groups have three records, so the join has the same mean
     counts = {"job": Counter(X["job"]), "grade": Counter(release.sensitive["grade"])}
     mode = {name: max(sorted(each), key=each.__getitem__) for name, each in counts.items()}
     places = X["grade"].map("ABCDEF".index) - "ABCDEF".index(mode["grade"])
@@ -696,14 +696,14 @@ def test_the_bound_is_the_papers_formula(release):
     assert "no guarantee" in str(found)
 
 
-def test_more_records_lower_the_bound_and_the_literal_reading_has_one_a_group(data, release):
+def test_more_records_lower_the_bound_and_the_literal_reading_counts_groups(data, release):
     X, y = data
     fewer = md.Anatomy(l=3, sensitive="grade", schema=schema_of(X), random_state=0).fit(X[:300], y[:300]).release_
     assert paper_bound(release).vc_term < paper_bound(fewer).vc_term
     assert paper_bound(release, prune_per="group").n == release.n_groups
 
 
-def test_each_sensitive_attribute_adds_one_to_the_columns_of_the_bound(two):
+def test_each_sensitive_attribute_adds_one_column_to_the_bound(two):
     found, n = paper_bound(two), two.rows
     assert (found.d, found.sensitive) == (2, 2)
     assert found.vc_term == pytest.approx(4 * math.sqrt((5 * math.log(n + 1) + math.log(2)) / n))

@@ -1,4 +1,4 @@
-"""Anonymizers: what is released has what was asked for, and nothing else is touched."""
+"""Anonymizers: releases have the requested properties, and nothing else changes."""
 
 import math
 import warnings
@@ -28,7 +28,7 @@ QUASI = ["age", "job", "pay", "since"]
 
 @st.composite
 def tables(draw):
-    """Random tables with every kind of column, missing values, repeats and an odd index."""
+    """Random tables with all kinds of columns, missing values, repeats and an odd index."""
     n = draw(st.integers(4, 60))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     few = draw(st.integers(1, 6))
@@ -55,11 +55,11 @@ def _key(value):
 
 
 def classes_of(Z, quasi):
-    """Equivalence classes by plain Python: combination of quasi-identifiers → positions."""
-    found = defaultdict(list)
+    """Return the equivalence classes by plain Python, as lists of positions."""
+    positions = defaultdict(list)
     for i, row in enumerate(as_frame(Z).select(quasi).iter_rows()):
-        found[tuple(_key(value) for value in row)].append(i)
-    return list(found.values())
+        positions[tuple(_key(value) for value in row)].append(i)
+    return list(positions.values())
 
 
 def entropy(values):
@@ -80,7 +80,7 @@ def earth_movers(values, everybody):
 
 
 @given(tables(), st.integers(2, 6), st.sampled_from(METHODS), st.sampled_from(["values", "ranges"]), st.booleans())
-def test_whatever_the_table_every_class_has_k_records_and_nothing_else_changes(data, k, method, output, in_polars):
+def test_every_class_has_k_records_and_nothing_else_changes(data, k, method, output, in_polars):
     X, y = data
     k = min(k, len(X))
     given = as_polars(X.reset_index(drop=True)) if in_polars else X
@@ -97,7 +97,7 @@ def test_whatever_the_table_every_class_has_k_records_and_nothing_else_changes(d
 
 
 @given(tables(), st.sampled_from(METHODS), st.sampled_from(["distinct", "entropy", "recursive"]))
-def test_whatever_the_table_every_class_is_diverse(data, method, kind):
+def test_every_class_is_diverse(data, method, kind):
     X, y = data
     limit = 1.5 if kind == "entropy" else 2
     anonymizer = method(k=2, quasi_identifiers=QUASI, l=limit, diversity=kind, c=2.0, sensitive="ill")
@@ -108,7 +108,7 @@ def test_whatever_the_table_every_class_is_diverse(data, method, kind):
         "entropy": math.exp(entropy(values)) >= limit,
         "recursive": len(ranked) >= 2 and ranked[0] < 2.0 * sum(ranked[1:]),
     }
-    if not possible[kind]:  # where all records together are not diverse, nothing can be released
+    if not possible[kind]:  # if all records together are not diverse, nothing can be released
         with pytest.raises(DataError, match="'ill'"):
             anonymizer.fit(X, y)
         return
@@ -126,18 +126,18 @@ def test_whatever_the_table_every_class_is_diverse(data, method, kind):
 
 
 @given(tables(), st.sampled_from(METHODS), st.sampled_from([0.05, 0.3, 0.6]), st.sampled_from(["equal", "ordered"]))
-def test_whatever_the_table_every_class_is_close(data, method, t, distance):
+def test_every_class_is_close(data, method, t, distance):
     X, y = data
     X["stage"] = X["ill"].map({"flu": 1, "cold": 2, "gout": 3, "none": 4})
     Z = method(k=2, quasi_identifiers=QUASI, t=t, distance=distance, sensitive="stage").fit_transform(X, y)
-    apart = variation if distance == "equal" else earth_movers
+    measure = variation if distance == "equal" else earth_movers
     everybody = X["stage"].tolist()
     for members in classes_of(Z, QUASI):
-        assert apart([everybody[i] for i in members], everybody) <= t + 1e-9
+        assert measure([everybody[i] for i in members], everybody) <= t + 1e-9
 
 
 @given(tables(), st.sampled_from(METHODS), st.integers(2, 4))
-def test_whatever_the_table_k_counts_persons_where_there_are_some(data, method, k):
+def test_k_counts_persons_if_the_schema_has_some(data, method, k):
     X, y = data
     X["who"] = np.arange(len(X)) % max(k, len(X) // 3)
     schema = md.Schema.infer(X, person="who")
@@ -148,7 +148,7 @@ def test_whatever_the_table_k_counts_persons_where_there_are_some(data, method, 
 
 
 @given(tables(), st.sampled_from(METHODS))
-def test_a_hierarchy_is_kept_to(data, method):
+def test_a_hierarchy_is_used(data, method):
     X, y = data
     tree = {"flu": ("lungs", "any"), "cold": ("lungs", "any"), "gout": ("joints", "any"), "none": ("any",)}
     schema = md.Schema.infer(X, sensitive=["ill"]).replace("ill", hierarchy=tree)
@@ -160,7 +160,7 @@ def test_a_hierarchy_is_kept_to(data, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_release_is_measured_as_the_measures_do(method):
+def test_a_release_reports_the_values_of_the_measures(method):
     X, y = md.datasets.load_adult(return_X_y=True)
     X, y = X[:3_000], y[:3_000]
     quasi = ["age", "sex", "race", "occupation"]
@@ -184,14 +184,14 @@ def test_ncp_is_the_width_of_the_published_ranges():
     assert release.ncp_by_attribute == pytest.approx({"age": 0.5 * 10 / 40, "job": 0.5 * 2 / 3})
 
 
-def test_a_number_that_may_be_missing_says_so():
+def test_ranges_of_numbers_show_that_values_may_be_missing():
     X = pd.DataFrame({"age": [20.0, None, 30.0]})
     release = md.Mondrian(k=3, output="ranges").fit(X).release_
     assert release.frame["age"].tolist() == ["20–30 or (missing)"] * 3
     assert release.ncp == 1.0
 
 
-def test_no_number_of_one_person_alone_stands_for_a_group():
+def test_no_representative_is_the_number_of_only_one_person():
     X = pd.DataFrame({"pay": [1234.56, 2345.67, 3456.78, 4567.89]})
     Z = md.Mondrian(k=4).fit_transform(X)
     assert Z["pay"].nunique() == 1
@@ -201,19 +201,19 @@ def test_no_number_of_one_person_alone_stands_for_a_group():
     assert shared["age"].tolist() == [41] * 4
 
 
-def test_a_record_stands_for_its_group_only_where_asked_for_and_warns():
+def test_a_record_represents_its_group_only_on_request_and_with_a_warning():
     X, y = md.datasets.load_adult(return_X_y=True)
     X, y = X[:2_000], y[:2_000]
     with pytest.warns(PrivacyWarning, match="one actual person"):
         Z = md.AccuracyGuided(k=50, representatives="record").fit_transform(X, y)
     actual = set(map(str, X.itertuples(index=False)))
     assert set(map(str, Z.itertuples(index=False))) <= actual
-    made = md.AccuracyGuided(k=50).fit_transform(X, y)
-    assert not set(map(str, made.itertuples(index=False))) <= actual
+    computed = md.AccuracyGuided(k=50).fit_transform(X, y)
+    assert not set(map(str, computed.itertuples(index=False))) <= actual
 
 
 @pytest.mark.parametrize("representatives", ["mean", "random"])
-def test_other_stand_ins_are_one_for_each_group_and_repeat_with_the_seed(representatives):
+def test_other_representatives_repeat_with_the_seed(representatives):
     X, _ = md.datasets.load_adult(return_X_y=True)
     one, two = (md.Mondrian(k=50, representatives=representatives).fit(X[:2_000]).release_ for _ in range(2))
     assert one.frame.equals(two.frame)
@@ -221,26 +221,26 @@ def test_other_stand_ins_are_one_for_each_group_and_repeat_with_the_seed(represe
     assert (one.frame.dtypes == X.dtypes).all()
 
 
-def test_the_model_says_of_what_stands_for_a_group_what_it_says_of_most_of_it():
+def test_the_model_predicts_the_same_for_representatives_as_for_most_of_their_group():
     X, y = md.datasets.load_adult(return_X_y=True)
     X, y = X[:4_000], y[:4_000]
     model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(max_depth=6, random_state=0))
     model.fit(X, y)
     guided = md.AccuracyGuided(k=50, model=model).fit(X)
-    said, stands = pd.Series(model.predict(X)), pd.Series(model.predict(guided.release_.frame))
+    predicted, guided_predictions = pd.Series(model.predict(X)), pd.Series(model.predict(guided.release_.frame))
     plain = md.Mondrian(k=50).fit(X).release_.frame
-    assert (said == stands).mean() > 0.95
-    assert (said == stands).mean() > (said == model.predict(plain)).mean()
+    assert (predicted == guided_predictions).mean() > 0.95
+    assert (predicted == guided_predictions).mean() > (predicted == model.predict(plain)).mean()
 
 
-def test_predictions_that_are_numbers_guide_as_well():
+def test_numeric_predictions_guide_too():
     X, _ = md.datasets.load_adult(return_X_y=True)
     guided = md.AccuracyGuided(k=50, quasi_identifiers=["age", "sex"], model=lambda X: X["age"] * 1.5).fit(X[:2_000])
     assert guided.release_.k >= 50
     assert guided.release_.ncp_by_attribute["age"] < guided.release_.ncp_by_attribute["sex"]
 
 
-def test_there_is_no_transform_and_a_model_of_anonymous_records_takes_new_ones_as_they_are():
+def test_there_is_no_transform_and_models_of_anonymous_records_take_new_ones_unchanged():
     X, y = md.datasets.load_adult(return_X_y=True)
     X, new, y = X[:3_000], X[3_000:4_000], y[:3_000]
     anonymizer = md.AccuracyGuided(k=100)
@@ -271,7 +271,7 @@ def test_resampling_leaves_out_the_costliest_groups_and_says_how_many(method):
     assert isinstance(method(k=20).fit_resample(X.to_numpy()[:, :1].astype(float), y.tolist())[1], list)
 
 
-def test_one_column_names_nobody_else():
+def test_identifiers_are_dropped():
     X = pd.DataFrame({"name": list("abcdef"), "age": [30, 31, 32, 50, 51, 52]})
     schema = md.Schema.infer(X, identifiers=["name"])
     anonymizer = md.Mondrian(k=3, schema=schema)
@@ -286,7 +286,7 @@ def test_relaxed_halves_split_equal_values():
     assert sorted(relaxed.frame["age"].unique()) == ["30", "30–40"]
 
 
-def test_hilbert_cuts_the_line_as_cheaply_as_any_cut_does():
+def test_hilbert_cuts_the_line_as_cheaply_as_possible():
     from modicum.anonymizers.hilbert import cheapest_runs
 
     random = np.random.default_rng(0)
@@ -321,7 +321,7 @@ def test_neighbours_on_the_hilbert_curve_are_neighbours_in_space():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_all_rows_equal_are_released_as_they_are(method):
+def test_equal_rows_are_released_unchanged(method):
     X = pd.DataFrame({"age": [30] * 10, "job": ["nurse"] * 10})
     release = method(k=10).fit(X, [0, 1] * 5).release_
     assert release.frame.equals(X)
@@ -341,7 +341,7 @@ def bad(**changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"k": 5}, "'k' parameter of Mondrian is 5, but there are only 4 records"),
         ({"k": 1}, "must be an int ≥ 2"),
@@ -364,11 +364,11 @@ def bad(**changes):
         ({"schema": "age"}, "'schema' parameter must be a Schema"),
     ],
 )
-def test_bad_input_gets_one_sentence(changes, said):
+def test_bad_input_gets_a_one_sentence_error(changes, message):
     X, parameters = bad(**changes)
-    with pytest.raises(ModicumError, match=said) as error:
+    with pytest.raises(ModicumError, match=message) as caught:
         md.Mondrian(**parameters).fit(X)
-    assert "\n" not in str(error.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_data_that_cannot_be_released_is_refused():
@@ -387,7 +387,7 @@ def test_data_that_cannot_be_released_is_refused():
         md.Mondrian(k=2, schema=md.Schema.infer(X, person="who")).fit(X)
 
 
-def test_a_release_that_would_break_what_was_asked_for_is_refused(monkeypatch):
+def test_a_release_that_misses_the_requested_k_is_refused(monkeypatch):
     monkeypatch.setattr("modicum.anonymizers.mondrian.split", lambda ranked, *_, **__: np.arange(len(ranked.codes)))
     anonymizer = md.Mondrian(k=2)
     with pytest.raises(DataError, match="does not meet the requested k, so it is not released"):
@@ -404,7 +404,7 @@ def test_a_release_is_saved_whole(tmp_path):
     assert pl.read_parquet(tmp_path / "out.parquet")["job"].to_list() == release.frame["job"].tolist()
 
 
-def test_names_that_are_hostile_and_columns_that_are_odd_are_kept():
+def test_hostile_names_and_odd_columns_stay():
     X = pd.DataFrame({"": [1, 2, 3, 4], "a'; DROP": ["<b>", "|", "", "x"], "\0label": [True, False, True, False]})
     Z = md.Hilbert(k=2).fit_transform(X)
     assert md.measures.k_anonymity(Z) >= 2
@@ -423,7 +423,7 @@ def test_all_methods_agree_on_real_data_with_many_missing_values():
             assert 0 < release.ncp < 1
 
 
-def test_types_are_kept_to_the_last():
+def test_all_column_types_stay():
     n = 12
     X = pd.DataFrame(
         {
@@ -444,7 +444,7 @@ def test_types_are_kept_to_the_last():
     assert md.RPlusTree(k=3).fit_transform(P).schema == P.schema
 
 
-def test_no_stand_in_is_the_number_of_one_person_of_the_group():
+def test_no_representative_is_a_number_of_the_group():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"pay": random.permutation(100_000)[:600] / 4, "single": np.float32(random.normal(size=600))})
     for representatives in ("median", "random"):
@@ -461,17 +461,17 @@ def test_a_fitted_anonymizer_holds_no_record():
     X = pd.DataFrame({"pay": np.arange(500) / 7 + 0.123})
     anonymizer = md.AccuracyGuided(k=50, model=lambda frame: frame["pay"] > 30).fit(X)
     known = ("model", "release_", "feature_names_in_")
-    kept = {name: value for name, value in vars(anonymizer).items() if name not in known}
-    assert {type(value) for value in kept.values()} <= {int, float, str, bool, list, tuple, type(None)}
-    assert "0.123" not in repr(kept)
+    rest = {name: value for name, value in vars(anonymizer).items() if name not in known}
+    assert {type(value) for value in rest.values()} <= {int, float, str, bool, list, tuple, type(None)}
+    assert "0.123" not in repr(rest)
 
 
-def test_an_order_that_nobody_declared_is_no_distance():
+def test_ordered_distance_needs_a_declared_order():
     X = pd.DataFrame({"age": range(100), "ill": ["flu", "cold", "gout", "none"] * 25})
     with pytest.raises(ParameterError, match="needs an order of 'ill'"):
         md.Mondrian(k=5, t=0.2, distance="ordered", sensitive="ill").fit(X)
 
 
-def test_a_label_of_many_whole_numbers_is_a_number():
+def test_a_label_with_many_whole_numbers_is_numeric():
     X = pd.DataFrame({"age": np.arange(400) % 80})
     assert md.AccuracyGuided(k=10).fit(X, np.arange(400)).release_.classification_metric is None
