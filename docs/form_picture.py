@@ -1,4 +1,4 @@
-"""Takes the picture of the form: questions on a desktop, and on a phone what will be sent.
+"""Take the picture of the form: questions on a desktop, and the preview of the answers on a phone.
 
 python docs/form_picture.py
 """
@@ -33,13 +33,13 @@ img {{ border-radius: 14px; box-shadow: 0 2px 14px #0002; display: block; }}
 
 
 def artifact() -> md.Generalization:
-    """A generalization of the embedded census data as an officer has worded it."""
+    """Return a generalization of the embedded census data with an officer's wording."""
     X, y = md.datasets.load_adult(return_X_y=True)
     g = md.PrivacyTree(max_leaves=8, privacy=0.3).fit(X[ASKED], y).generalization_
-    found = {entry["name"]: entry for entry in g.to_dict()["attributes"]}
+    attributes = {entry["name"]: entry for entry in g.to_dict()["attributes"]}
     none = sorted(set(X["education"]) - {degree for degrees in DEGREES.values() for degree in degrees})
     groups = {**DEGREES, "None of these": none}
-    found["education"] = {
+    attributes["education"] = {
         "name": "education",
         "buckets": [{"values": values, "label": label} for label, values in groups.items()],
     }
@@ -48,11 +48,11 @@ def artifact() -> md.Generalization:
         schema = schema.replace(name, **words)
     dropped = [{"name": name, "collected": False} for name in schema.names if name not in ASKED]
     return md.Generalization.from_dict(
-        g.to_dict() | {"schema": schema.to_dict(), "attributes": [*found.values(), *dropped]}
+        g.to_dict() | {"schema": schema.to_dict(), "attributes": [*attributes.values(), *dropped]}
     )
 
 
-def filled_in(page: Any) -> None:
+def fill_in(page: Any) -> None:
     for group in page.locator("fieldset:visible:has([type=radio])").all():
         group.locator("input[type=radio]").first.check()
 
@@ -76,7 +76,7 @@ def picture() -> None:
         questions = desktop.screenshot()
         phone = browser.new_page(viewport={"width": 360, "height": 880}, device_scale_factor=2)
         phone.goto(file.as_uri())
-        filled_in(phone)
+        fill_in(phone)
         phone.locator(".actions .primary").click()
         preview = phone.screenshot()
         both = browser.new_page(viewport={"width": 1112, "height": 928}, device_scale_factor=1.25)

@@ -1,7 +1,7 @@
-"""How the reference reads docstrings: `error : share of wrong guesses` in a list of attributes is text, not a type.
+"""Prepare docstrings for the reference: `error : share of wrong guesses` in a list of attributes is text, not a type.
 
-Result classes list what they hold in one line each; the types stand in the class itself. numpydoc would take that line
-for a type, so it becomes a name with a description, before griffe parses it.
+Result classes describe each attribute in one line; the types are in the class itself. numpydoc would read the
+description as a type, so each line becomes a name with a description before griffe parses it.
 """
 
 import re
@@ -16,7 +16,7 @@ _TYPE = re.compile(r"int|str|float|bool|dict|[A-Z]\w+|(array|list|tuple|dict) of
 
 
 class Results(griffe.Extension):
-    """Turns one-line attributes into names with descriptions."""
+    """Turn one-line attributes into names with descriptions."""
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         """Read every class of the package once, before a page is rendered."""
@@ -26,7 +26,7 @@ class Results(griffe.Extension):
 
 
 def classes(parent: griffe.Module | griffe.Class) -> Iterator[griffe.Class]:
-    """All classes that are written in a module or class, at any depth."""
+    """Yield all classes defined in a module or class, at any depth."""
     for member in parent.members.values():
         if not member.is_alias and (member.is_module or member.is_class):
             if member.is_class:
@@ -35,7 +35,7 @@ def classes(parent: griffe.Module | griffe.Class) -> Iterator[griffe.Class]:
 
 
 def as_text(docstring: str) -> str:
-    """The docstring with `name : words` of its attributes as a name and, below it, the words."""
+    """Return the docstring with each attribute `name : words` as a name with the words below it."""
     return _LIST.sub(lambda found: _ITEM.sub(_described, found[0]), docstring)
 
 

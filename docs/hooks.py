@@ -1,8 +1,8 @@
-"""What mkdocs does besides: links to files outside docs, notebooks as pages, the command line's help as a page.
+"""Hooks for mkdocs: links to files outside docs, notebooks as pages, the command line's help as a page.
 
-A link such as `../src/modicum/table/schema.py` works on GitHub as it is. For the site the file it names is added under
-`files/` (Markdown as a page, Python as a page with its code, a folder as a list, anything else as it is) and the link
-is turned to it. A notebook becomes a page with its code and what it printed, and links to it lead there.
+A link such as `../src/modicum/table/schema.py` works on GitHub. For the site, the linked file is added under `files/`
+(Markdown as a page, Python as a page with its code, a folder as a list, anything else unchanged), and the link points
+to it. A notebook becomes a page with its code and its output, and links to the notebook lead to that page.
 """
 
 import json
@@ -42,7 +42,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links to files outside docs, and fill in the commands."""
+    """Redirect links to files outside docs, and fill in the commands."""
     if COMMANDS in markdown:
         markdown = markdown.replace(COMMANDS, command_pages())
     return turned(markdown, page.file.src_uri)
@@ -62,7 +62,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def site_path(target: str) -> str:
-    """Where a file of the repository lies among the site's sources."""
+    """Return the path of a repository file among the site's sources."""
     if target.startswith("docs/"):
         return re.sub(rf"{re.escape(NOTEBOOK)}$", ".md", target.removeprefix("docs/"))
     if (ROOT / target).is_dir():
@@ -71,7 +71,7 @@ def site_path(target: str) -> str:
 
 
 def turned(markdown: str, page: str) -> str:
-    """A page's text with each link to a file of the repository as the site has it."""
+    """Return a page's text with its links to repository files redirected to the site's pages."""
     source = _repository_path(page)
 
     def turn(link: re.Match[str]) -> str:
@@ -85,7 +85,7 @@ def turned(markdown: str, page: str) -> str:
 
 
 def _plain_fence(block: str) -> str:
-    """A block that the tests do not run, or that is a formula, is marked so for them alone."""
+    """Remove the marks `notest` and `formula`, which are only for the tests."""
     return re.sub(r"^([ ]*```\w+)[ ]+(?:notest|formula)[ ]*$", r"\1", block, count=1, flags=re.MULTILINE)
 
 
@@ -97,7 +97,7 @@ def _repository_path(page: str) -> str:
 
 
 def _target(link: str, source: str) -> str | None:
-    """The file of the repository that a link in `source` names, where there is one."""
+    """Return the repository file that a link in `source` names; None if there is none."""
     if re.match(r"[a-z]+:|/", link):
         return None
     target = normpath(f"{dirname(source)}/{link}") if dirname(source) else normpath(link)
@@ -107,7 +107,7 @@ def _target(link: str, source: str) -> str | None:
 def _outside(source: str) -> Iterator[str]:
     path = ROOT / source
     if path.suffix != ".md" or not path.is_file():
-        return  # the page of a notebook is no file
+        return  # a notebook's page is not a file
     for part in _FENCE.split(path.read_text(encoding="utf-8")):
         for link in _LINK.finditer("" if _FENCE.fullmatch(part) else part):
             target = _target(link[2], source)
@@ -132,7 +132,7 @@ def _listing(target: str, names: list[str]) -> str:
 
 
 def notebook_page(path: Path) -> str:
-    """A notebook as Markdown: its text, its code, and the text that each cell printed."""
+    """Return a notebook as Markdown: its text, its code, and the printed output of each cell."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     parts = [part for cell in cells for part in _cell_parts(cell)]
     itself = f'<a href="{path.name}" download>This page as a notebook</a>, to be run or changed.'
@@ -143,16 +143,16 @@ def _cell_parts(cell: dict[str, Any]) -> list[str]:
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         return [source]
-    told = "".join(map(_told, cell.get("outputs", []))).strip("\n")
-    return [f"````python\n{source}\n````", *([f"````text\n{told}\n````"] if told else [])]
+    printed = "".join(map(_output_text, cell.get("outputs", []))).strip("\n")
+    return [f"````python\n{source}\n````", *([f"````text\n{printed}\n````"] if printed else [])]
 
 
-def _told(output: dict[str, Any]) -> str:
+def _output_text(output: dict[str, Any]) -> str:
     return "".join(output.get("text") or output.get("data", {}).get("text/plain", ""))
 
 
 def command_pages() -> str:
-    """Every command of the command line with its arguments and options, from its own help."""
+    """Return the help of every command with its arguments and options, as Markdown."""
     import typer.main
 
     from modicum.cli.main import app

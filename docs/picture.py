@@ -1,9 +1,9 @@
-"""Takes the pictures: the report of `modicum demo` and a path's buckets with a browser, benchmarks' curves without.
+"""Make the pictures: the report of `modicum demo` and a path's buckets with a browser, benchmark curves without.
 
     python docs/picture.py [--check] [NAME …]
 
---check writes nothing, and fails where a drawing of the benchmarks is not what benchmarks/results give. The pictures
-that a browser takes are not compared: their bytes depend on the browser and its fonts.
+--check writes nothing, and fails if a benchmark drawing differs from benchmarks/results. Screenshots are not compared,
+because their bytes depend on the browser and its fonts.
 """
 
 import json
@@ -32,7 +32,7 @@ i {{ display: inline-block; width: .9em; height: .9em; border-radius: 2px; margi
 
 
 def shot(page: Path, name: str, size: str) -> None:
-    """One page as Chromium shows it, as docs/NAME.png."""
+    """Save Chromium's screenshot of a page as docs/NAME.png."""
     chromium = shutil.which("chromium") or sys.exit("Chromium is needed to take the picture.")
     command = [
         chromium,
@@ -52,7 +52,7 @@ def shot(page: Path, name: str, size: str) -> None:
 
 
 def drawing(chart: object) -> str:
-    """A chart by itself as a file holds it, on white."""
+    """Return a chart as the content of an SVG file with a white background."""
     opening = '<svg xmlns="http://www.w3.org/2000/svg" font-family="DejaVu Sans, sans-serif" font-size="13"'
     paper = '<rect width="100%" height="100%" fill="#fff"/>'
     text = str(chart).replace("<svg", opening, 1).replace(">", f">{paper}", 1)
@@ -65,7 +65,7 @@ def report(folder: Path) -> None:
 
 
 def merge(folder: Path) -> None:
-    """How many buckets each attribute of Adult has left along the path, and where the knee is."""
+    """Draw how many buckets each attribute of Adult has along the path, and mark the knee."""
     adult = md.datasets.load_adult()
     found = md.MergePath(schema=adult.schema, progress=False).fit(adult.X, adult.y)
     points = found.path_
@@ -81,10 +81,10 @@ def merge(folder: Path) -> None:
     bottom = top + len(names) * ROW
     parts += [line(knee, top - 6, knee, bottom + 6, DARK, 2), text(knee, top - 12, "knee", DARK, "middle")]
     for i in (0, len(points) // 4, len(points) // 2, 3 * len(points) // 4, len(points) - 1):
-        x, told = NAMES + (i + 0.5) * width, points[i]
+        x, point = NAMES + (i + 0.5) * width, points[i]
         side = "middle" if i else "start"
-        parts.append(text(x, bottom + 22, f"{told.adversary_error:.0%}", SOFT, side))
-        parts.append(text(x, bottom + 40, f"{told.error:.1%}", SOFT, side))
+        parts.append(text(x, bottom + 22, f"{point.adversary_error:.0%}", SOFT, side))
+        parts.append(text(x, bottom + 40, f"{point.error:.1%}", SOFT, side))
     parts += [text(NAMES - 10, bottom + 22, "adversary wrong", SOFT, "end")]
     parts += [text(NAMES - 10, bottom + 40, "classifier wrong", SOFT, "end")]
     page = folder / "merge.html"
@@ -94,7 +94,7 @@ def merge(folder: Path) -> None:
 
 
 def guided() -> str:
-    """Agreement against NCP for every dataset and model of `reproduce_apt.py` [Goldsteen22 Figures 2 and 3]."""
+    """Draw agreement against NCP for every dataset and model of `reproduce_apt.py` [Goldsteen22 Figures 2 and 3]."""
     figures = json.loads((RESULTS / "reproduce_apt.json").read_text())["figures"]
     titles = {"adult": "Adult", "nursery": "Nursery", "gss": "GSS", "loan": "Loan"}
     models = list(figures["adult"]["models"])
@@ -133,7 +133,7 @@ def _panel(figures: dict, title: str, left: float, top: float) -> list[Any]:
 
 
 def speed() -> str:
-    """Time against rows of benchmarks/speed/guided_speed.py, both by their logarithms."""
+    """Draw time against rows of benchmarks/speed/guided_speed.py, both on logarithmic axes."""
     runs = json.loads((RESULTS / "guided_speed.json").read_text())["figures"]["runs"]
     left, top, width, height = 90, 30, 700, 260
 
@@ -155,7 +155,7 @@ def speed() -> str:
 
 
 def anonymous() -> str:
-    """Accuracy against k on Adult with twelve quasi-identifiers, from benchmarks/papers/reproduce_anonymization.py."""
+    """Draw accuracy against k on Adult with twelve quasi-identifiers, from `reproduce_anonymization.py`."""
     cells = json.loads((RESULTS / "reproduce_anonymization.json").read_text())["figures"]["adult_12"]["cells"]
     methods = ["accuracy-guided", "R+ tree", "Mondrian", "Hilbert"]
     parts: list[Any] = []
@@ -193,7 +193,7 @@ def _against_k(cells: list[dict], methods: list[str], title: str, left: float, t
 
 
 def prism() -> str:
-    """Figures 6 and 7 of [Barbato25], from benchmarks/papers/reproduce_prism.py."""
+    """Draw Figures 6 and 7 of [Barbato25], from benchmarks/papers/reproduce_prism.py."""
     figures = json.loads((RESULTS / "reproduce_prism.json").read_text())["figures"]
     shown = [("synthetic", "0.2", "Synthetic, τ = 0.2"), ("bank_balanced", "0.2", "Bank, labels balanced, τ = 0.2")]
     parts: list[Any] = []
@@ -204,10 +204,10 @@ def prism() -> str:
         own, models = figures[name], figures[name]["thresholds"][threshold]["models"]
         score = "balanced_accuracy" if own["class_weight"] else "accuracy"
         attack = "accuracy" if name == "synthetic" else "mcc"
-        told = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "mcc": "Matthews correlation"}
-        left = _by_predictors(models, lambda m, s=score: m[s], f"{title}: {told[score]}", 60, 70 + row * 290)
+        names = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "mcc": "Matthews correlation"}
+        left = _by_predictors(models, lambda m, s=score: m[s], f"{title}: {names[score]}", 60, 70 + row * 290)
         right = _by_predictors(
-            models, lambda m, a=attack: m["adversary"][a], f"the adversary's {told[attack]}", 490, 70 + row * 290
+            models, lambda m, a=attack: m["adversary"][a], f"the adversary's {names[attack]}", 490, 70 + row * 290
         )
         parts += left + right
     parts += [text(left, 615, "attributes that may be asked for", SOFT, "middle") for left in (245, 675)]
@@ -242,7 +242,7 @@ def _by_predictors(models: list[dict], of: Any, title: str, left: float, top: fl
 
 
 def anatomy() -> str:
-    """The boxplots of [Mancuhan16] (Figures 5, 6 and C.1 to C.8), from benchmarks/papers/reproduce_anatomy.py."""
+    """Draw the boxplots of [Mancuhan16] (Figures 5, 6 and C.1 to C.8), from benchmarks/papers/reproduce_anatomy.py."""
     figures = json.loads((RESULTS / "reproduce_anatomy.json").read_text())["figures"]
     kinds = ["original", "identifying", "pruned", "k-anonymous, Mondrian", "k-anonymous, full-domain"]
     parts: list[Any] = []
@@ -284,7 +284,7 @@ def _boxes(cells: list[dict], kinds: list[str], title: str, left: float, top: fl
 
 
 def _shade(left: int) -> str:
-    """White where nothing is collected, darker the more buckets are left."""
+    """Return a colour: nearly white if nothing is collected, darker for more buckets."""
     if left <= 1:
         return "#f1f3f6"
     return f"hsl(210, 65%, {92 - 62 * math.log(left) / math.log(128):.0f}%)"
@@ -308,17 +308,17 @@ DRAWN: dict[str, Callable[[], str]] = {
 
 
 def differing(names: Iterable[str] = tuple(DRAWN)) -> list[str]:
-    """The drawings that are not what the results give."""
-    places = {name: HERE / f"{name}.svg" for name in names}
-    return [n for n, at in places.items() if not at.exists() or at.read_text(encoding="utf-8") != DRAWN[n]()]
+    """List the drawings whose files differ from the results."""
+    paths = {name: HERE / f"{name}.svg" for name in names}
+    return [n for n, path in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != DRAWN[n]()]
 
 
-def main(asked: Sequence[str]) -> None:
-    """Make the pictures named, or all; with --check only compare the drawings."""
-    names = [name for name in asked if name != "--check"]
-    if "--check" in asked:
-        wrong = differing(names or DRAWN)
-        sys.exit(f"Draw again: {', '.join(wrong)}." if wrong else 0)
+def main(arguments: Sequence[str]) -> None:
+    """Make the named pictures, or all; with --check only compare the drawings."""
+    names = [name for name in arguments if name != "--check"]
+    if "--check" in arguments:
+        outdated = differing(names or DRAWN)
+        sys.exit(f"Draw again: {', '.join(outdated)}." if outdated else 0)
     for name in names or (*TAKEN, *DRAWN):
         if name in DRAWN:
             (HERE / f"{name}.svg").write_text(DRAWN[name](), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Writes docs/report-schema.md: every field of a report's JSON, from the models that check it.
+"""Write docs/report-schema.md: every field of a report's JSON, from the models that validate it.
 
 python docs/schema_page.py
 """
@@ -19,9 +19,9 @@ TITLES = {
 }
 HEAD = """# The JSON of a report
 
-A report is one JSON object; the page and the Markdown hold the same numbers. `modicum` says which kind it is, `version`
-the version of its format. This page is made from the models that check every report before it is written
-(`docs/schema_page.py`); `modicum.reporting.json_schema(kind)` gives the same as a JSON Schema for programs:
+A report is one JSON object; the HTML page and the Markdown file hold the same numbers. `modicum` is the kind of report,
+`version` the version of its format. This page is generated from the models that validate every report before it is
+written (`docs/schema_page.py`); `modicum.reporting.json_schema(kind)` returns the same as a JSON Schema for programs:
 
 ```python
 from modicum.reporting import json_schema
@@ -29,13 +29,13 @@ from modicum.reporting import json_schema
 assert json_schema("report")["properties"]["certificate"]
 ```
 
-Shares run from 0 to 1. Counts of people are rounded to tens and read "< 10" below ten; shares of people are rounded in
-the same way, so that no count under ten can be worked out. A number that does not exist is `null`.
+Shares run from 0 to 1. Counts of people are rounded to tens, and counts below ten are shown as "< 10"; shares of people
+are rounded in the same way, so that no count under ten can be derived. A number that does not exist is `null`.
 """
 
 
 def page() -> str:
-    """The page's text."""
+    """Return the page's text."""
     parts = [HEAD]
     for kind, title in TITLES.items():
         parts += [f"## {title}", f"`modicum: {kind}`", *_objects(json_schema(kind))]
@@ -52,11 +52,12 @@ def _objects(schema: dict[str, Any]) -> list[str]:
 
 
 def _table(schema: dict[str, Any], parts: dict[str, Any]) -> str:
-    lines = ["| field | type | what it holds |", "| --- | --- | --- |"]
+    lines = ["| field | type | content |", "| --- | --- | --- |"]
     for name, field in schema["properties"].items():
         held = parts.get(field.get("$ref", ""), {})
-        told = " ".join((field.get("description") or held.get("description", "")).split()).replace("|", "\\|")
-        lines.append(f"| `{name}` | {_type(field)} | {told} |")
+        text = field.get("description") or held.get("description", "")
+        description = " ".join(text.split()).replace("|", "\\|")
+        lines.append(f"| `{name}` | {_type(field)} | {description} |")
     return "\n".join(lines)
 
 

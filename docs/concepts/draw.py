@@ -1,6 +1,6 @@
-"""Draws the pictures of the concepts; the figures in them are counted on the Adult data.
+"""Draw the pictures of the concept pages; their figures are computed from the Adult data.
 
-python docs/concepts/draw.py [--check] [NAME …]   # --check writes nothing, and fails where a picture is another
+python docs/concepts/draw.py [--check] [NAME …]   # --check writes nothing, and fails if a picture is out of date
 """
 
 import sys
@@ -27,17 +27,17 @@ PICTURES: dict[str, Callable[[], str]] = {
 
 
 def differing(names: Iterable[str] = tuple(PICTURES)) -> list[str]:
-    """The pictures that are not what this script draws."""
-    places = {name: HERE / f"{name}.svg" for name in names}
-    return [n for n, at in places.items() if not at.exists() or at.read_text(encoding="utf-8") != PICTURES[n]()]
+    """List the pictures whose files differ from what this script draws."""
+    paths = {name: HERE / f"{name}.svg" for name in names}
+    return [n for n, path in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != PICTURES[n]()]
 
 
-def main(asked: Sequence[str]) -> None:
-    """Draw the pictures named, or all; with --check only compare."""
-    names = [name for name in asked if name != "--check"] or list(PICTURES)
-    if "--check" in asked:
-        wrong = differing(names)
-        sys.exit(f"Draw again: {', '.join(wrong)}." if wrong else 0)
+def main(arguments: Sequence[str]) -> None:
+    """Draw the named pictures, or all; with --check only compare."""
+    names = [name for name in arguments if name != "--check"] or list(PICTURES)
+    if "--check" in arguments:
+        outdated = differing(names)
+        sys.exit(f"Draw again: {', '.join(outdated)}." if outdated else 0)
     for name in names:
         (HERE / f"{name}.svg").write_text(PICTURES[name](), encoding="utf-8")
 

@@ -1,1 +1,1 @@
-"""The pictures of the concepts, one idea a file: small functions that write SVG, the figures in them counted."""
+"""The pictures of the concept pages, one module each: small functions that write SVG with computed figures."""

@@ -1,4 +1,4 @@
-"""Two tables tied by a group's number, and how often people are given their right value."""
+"""Two tables that share group numbers, and how often an adversary finds a person's value."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 
 
 def anatomy() -> str:
-    """Two tables tied by a group's number, and how often people are given their right value."""
+    """Draw two tables that share group numbers, and how often an adversary finds a person's value."""
     identifying, sensitive = anatomized()
     parts = [
         words(30, 36, "identifying table", bold=True, size=16),
@@ -27,22 +27,22 @@ def anatomy() -> str:
         parts += _tie(i, group)
     parts.append(line(30, 318, WIDTH - 30, 318, RULE, 1.5))
     promise, learned, name = matched()
-    parts.append(words(30, 350, "How often a person is given the right value", bold=True, size=16))
-    for i, (told, share, fill) in enumerate(
-        (("1/ℓ, if every matching were as likely", promise, GREY), ("who learns from the two tables", learned, RED))
+    parts.append(words(30, 350, "How often an adversary finds a person's value", bold=True, size=16))
+    for i, (label, share, fill) in enumerate(
+        (("1/ℓ, all matchings equally likely", promise, GREY), ("learning from the two tables", learned, RED))
     ):
         y = 370 + i * 34
-        parts += [words(30, y + 17, told), box(340, y, 440, 22, LIGHT), box(340, y, 440 * share, 22, fill)]
+        parts += [words(30, y + 17, label), box(340, y, 440, 22, LIGHT), box(340, y, 440 * share, 22, fill)]
         parts.append(words(348 + 440 * share, y + 17, f"{share:.0%}", DARK, bold=True))
     parts.append(words(30, 456, name, SOFT, size=13))
     return card(
-        parts, 476, "Two tables tied by a group's number; an adversary who learns is right more often than promised"
+        parts, 476, "Two tables that share group numbers; an adversary who learns is right more often than promised"
     )
 
 
 @cache
 def anatomized() -> tuple[Any, Any]:
-    """Two groups of a release of the first 3,000 records."""
+    """Return two groups of a release of the first 3,000 records."""
     X, y = adult()
     X = X[[AGE, "sex", HOURS, "education"]][:3_000]
     release = md.Anatomy(l=3, sensitive="education", random_state=0).fit(X, y[:3_000]).release_
@@ -70,13 +70,13 @@ def _tie(i: int, group: int) -> Parts:
         *marks,
         line(396, top + 51, 568, top + 51, fill, 2),
         words(482, top + 42, f"group {group}", fill, "middle", 14, True),
-        words(482, top + 71, "who has which", SOFT, "middle", 13),
-        words(482, top + 88, "is not said", SOFT, "middle", 13),
+        words(482, top + 71, "who has which value", SOFT, "middle", 13),
+        words(482, top + 88, "is not published", SOFT, "middle", 13),
     ]
 
 
 def matched() -> tuple[float, float, str]:
-    """The promise and what the attack found at ℓ = 3 on all of Adult, from the benchmark."""
+    """Return the promise and the attack's success at ℓ = 3 on all of Adult, from the benchmark, with its source."""
     figures = json.loads((RESULTS / "reproduce_anatomy.json").read_text(encoding="utf-8"))["figures"]
     adults = next(table for table in figures["releases"]["tables"] if table["title"] == "Adult")
     found = next(r for r in adults["releases"] if r["l"] == 3 and r["grouping"] == "bucketize")

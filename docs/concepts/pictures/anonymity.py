@@ -1,4 +1,4 @@
-"""Groups of at least k and what they tell; a tree's leaves beside the groups that occur."""
+"""Groups of at least k and what they reveal; a tree's leaves next to the groups that occur."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -14,7 +14,7 @@ from pictures.tree import AGE, HOURS, Plane, adult, groups_that_occur, leaves
 
 
 def anonymity() -> str:
-    """Groups of at least k with what they tell of a sensitive attribute; and a tree's leaves beside real groups."""
+    """Draw groups of at least k with their sensitive values, and a tree's leaves next to the groups that occur."""
     parts = [words(30, 36, "60 people, made alike in groups of at least six", bold=True, size=16), *_groups(30, 62)]
     parts += [*_figures(30, 322), line(30, 404, WIDTH - 30, 404, RULE, 1.5)]
     for x, title, regions in ((95, "leaves of a tree", leaves()), (395, "groups that occur", groups_that_occur())):
@@ -25,24 +25,24 @@ def anonymity() -> str:
             parts.append(words(*plane.middle(place), f"{n:,}", DARK, "middle", 15, n == least))
         parts += plane.axes()
     few, fewer = (min(n for _, n in regions) for regions in (leaves(), groups_that_occur()))
-    notes = ("Every leaf was to have 2,000", f"people; the least has {few:,}.", "", "All people are asked for all",
+    notes = ("Every leaf has 2,000 people", f"or more, the smallest {few:,}.", "", "Everybody is asked for all",
              "buckets, so every line cuts", f"through, and {fewer:,} are left", "in the smallest group.", "",
-             "k is counted on groups.")  # fmt: skip
+             "k counts people in groups.")  # fmt: skip
     parts += lines(640, 474, notes, DARK)
     return card(
-        parts, 706, "Groups of people and what they tell; below, the leaves of a tree beside the smaller groups"
+        parts, 706, "Groups of people and what they reveal; below, the leaves of a tree next to the smaller groups"
     )
 
 
 @cache
 def few_people() -> Any:
-    """The first 60 records as Mondrian releases them."""
+    """Return Mondrian's release of the first 60 records."""
     X = adult()[0][[AGE, HOURS, "relationship"]][:60]
     return md.Mondrian(k=6, quasi_identifiers=[AGE, HOURS], sensitive="relationship", output="ranges").fit(X).release_
 
 
 def _groups(x: float, y: float) -> Parts:
-    """What is told of each group, and its sensitive values beside those of all."""
+    """Draw the published values of each group, with its sensitive values and those of all people."""
     released = few_people().frame
     kinds = released["relationship"].value_counts().index.tolist()
     parts = [words(x + 20, y + 4, "age", SOFT, size=14), words(x + 95, y + 4, "hours", SOFT, size=14)]

@@ -11,11 +11,11 @@ from pictures.tree import AGE, HOURS, adult
 
 
 def certificate() -> str:
-    """U counted cell by cell, and the bound beside the naive guess."""
+    """Draw how U is counted cell by cell, and the bound next to the naive guess."""
     cells, found = certified()
     n, top = found.records, 84
     scale = 360 / max(sum(counts) for _, counts in cells)
-    parts = [words(30, 36, f"{n:,} people whom g has not seen, by what is told of them", bold=True, size=16)]
+    parts = [words(30, 36, f"{n:,} people whom g has not seen, by their buckets", bold=True, size=16)]
     parts += [words(30, 66, "age", SOFT, size=14), words(110, 66, "hours a week", SOFT, size=14)]
     parts += [words(230, 66, "men", BLUE, size=14), words(275, 66, "women", AMBER, size=14),
               words(355, 66, "dark: the better guess, which is counted", SOFT, size=14)]  # fmt: skip
@@ -33,13 +33,13 @@ def certificate() -> str:
     return card(
         parts,
         y + 172,
-        "For each combination of buckets how many are men and women; the certificate beside the naive guess",
+        "The number of men and women in each combination of buckets; the certificate next to the naive guess",
     )
 
 
 @cache
 def certified() -> tuple[list[tuple[tuple[str, str], tuple[int, int]]], Any]:
-    """Men and women in every cell of the holdout, and the certificate about sex."""
+    """Count men and women in every cell of the holdout, and return the certificate about sex."""
     X, y = adult()
     X = X[[AGE, HOURS, "sex"]]
     g = md.PrivacyTree(max_leaves=5, privacy=0.2, personal=["sex"]).fit(X[:20_000], y[:20_000]).generalization_
@@ -60,7 +60,7 @@ def _cell(x: float, y: float, counts: Sequence[int], scale: float) -> Parts:
 
 
 def _scale(y: float, found: Any) -> Parts:
-    """The bound on a line from half to all."""
+    """Draw the bound on a line from half to all."""
 
     def at(share: float) -> float:
         return 60 + (share - 0.5) / 0.5 * 740
@@ -69,11 +69,10 @@ def _scale(y: float, found: Any) -> Parts:
     parts = [box(60, y + 34, 740, 16, LIGHT, RULE), box(at(bound), y + 34, at(1) - at(bound), 16, "#d9ecdb")]
     marks = [(found.naive["sex"], "naive guess", -46, "end", SOFT), (found.observed["sex"], "U", 0, "middle", BLUE),
              (bound, "bound", 44, "start", GREEN)]  # fmt: skip
-    for share, told, shift, anchor, fill in marks:
+    for share, label, shift, anchor, fill in marks:
         parts += [line(at(share), y + 30, at(share), y + 54, fill, 3)]
-        parts.append(
-            words(at(share) + shift / 4, y + 20, f"{told} {share:.1%}" if told != "U" else "U", fill, anchor, 15, True)
-        )
+        text = f"{label} {share:.1%}" if label != "U" else "U"
+        parts.append(words(at(share) + shift / 4, y + 20, text, fill, anchor, 15, True))
     parts += [
         words(x, y + 72, f"{s:.0%}", SOFT, "middle", 13)
         for s, x in ((s, at(s)) for s in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0))

@@ -1,4 +1,4 @@
-"""How much each attribute tells of a sensitive one, and a pair that tells it only together."""
+"""How strongly each attribute reveals a sensitive one, and a pair that reveals it only together."""
 
 from functools import cache
 
@@ -9,9 +9,9 @@ from pictures.tree import adult
 
 
 def correlations() -> str:
-    """How much each attribute tells of the sex, and a pair that tells it only together."""
+    """Draw how strongly each attribute reveals the sex, and a pair that reveals it only together."""
     alone, pair, threshold = strengths()
-    parts = [words(30, 36, "How much does it tell about the sex? Cramér's V, Adult", bold=True, size=16)]
+    parts = [words(30, 36, "How much does it reveal about the sex? Cramér's V, Adult", bold=True, size=16)]
     top, left, scale = 78, 235, 560 / 0.7
 
     def bar_of(y: float, name: str, strength: float, chance: float, bold: bool = False) -> Parts:
@@ -31,23 +31,23 @@ def correlations() -> str:
     ]
     for i, (name, strength, chance) in enumerate(alone):
         parts += bar_of(top + i * 29, name, strength, chance)
-    parts.append(words(30, after - 14, "Of those below it, two together:", bold=True, size=16))
+    parts.append(words(30, after - 14, "Two of those below it, together:", bold=True, size=16))
     parts += bar_of(after + 4, " + ".join(pair[0]).replace("hours-per-week", "hours"), *pair[1:])
     y = after + 56
     parts += [
         box(left, y, 22, 16, RED),
-        words(left + 30, y + 14, "reveals: not asked whole", SOFT, size=14),
+        words(left + 30, y + 14, "reveals: not fully asked", SOFT, size=14),
         box(left + 235, y, 22, 16, BLUE),
         words(left + 265, y + 14, "may be asked", SOFT, size=14),
         line(left + 400, y - 2, left + 400, y + 18, DARK, 2),
         words(left + 410, y + 14, "what chance alone gives", SOFT, size=14),
     ]
-    return card(parts, y + 36, "The strength with which each attribute of Adult tells the sex, and that of one pair")
+    return card(parts, y + 36, "The strength with which each attribute of Adult reveals the sex, and that of one pair")
 
 
 @cache
 def strengths() -> tuple[list[tuple[str, float, float]], tuple[tuple[str, ...], float, float], float]:
-    """Every attribute's strength by itself, and the strongest pair of those below the threshold."""
+    """Return every attribute's strength alone, the strongest pair of those below the threshold, and the threshold."""
     X, _ = adult()
     found = md.prism.correlations(X, "sex", threshold=0.3, max_size=2, progress=False)
     alone = md.prism.correlations(X, "sex", threshold=0.0, p_value=1.0, max_size=1, progress=False)

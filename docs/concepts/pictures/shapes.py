@@ -1,4 +1,4 @@
-"""What the pictures are drawn with: words, boxes, points and the card they lie on."""
+"""The elements of the pictures: words, boxes, points and the card behind them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,22 +11,22 @@ Parts = list[Markup]
 
 
 def words(
-    x: float, y: float, told: str, fill: str = DARK, anchor: str = "start", size: int = 15, bold: bool = False
+    x: float, y: float, text: str, fill: str = DARK, anchor: str = "start", size: int = 15, bold: bool = False
 ) -> Markup:
-    """Some words in any size."""
+    """Draw a line of text."""
     form = '<text x="{:.1f}" y="{:.1f}" fill="{}" text-anchor="{}" font-size="{}" font-weight="{}">{}</text>'
-    return Markup(form).format(x, y, fill, anchor, size, "bold" if bold else "normal", told)
+    return Markup(form).format(x, y, fill, anchor, size, "bold" if bold else "normal", text)
 
 
-def lines(x: float, y: float, told: Sequence[str], fill: str = SOFT, size: int = 14) -> Parts:
-    """Words on several lines."""
-    return [words(x, y + i * (size + 5), line_, fill, size=size) for i, line_ in enumerate(told)]
+def lines(x: float, y: float, texts: Sequence[str], fill: str = SOFT, size: int = 14) -> Parts:
+    """Draw several lines of text."""
+    return [words(x, y + i * (size + 5), text, fill, size=size) for i, text in enumerate(texts)]
 
 
 def box(
     x: float, y: float, w: float, h: float, fill: str, edge: str = "none", width: float = 1.5, dashed: bool = False
 ) -> Markup:
-    """A rectangle with soft corners."""
+    """Draw a rectangle with rounded corners."""
     form = (
         '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="3" fill="{}" stroke="{}" stroke-width="{}"{}/>'
     )
@@ -34,12 +34,12 @@ def box(
 
 
 def dot(x: float, y: float, fill: str, radius: float = 5) -> Markup:
-    """A point."""
+    """Draw a point."""
     return Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{}" fill="{}" stroke="#fff"/>').format(x, y, radius, fill)
 
 
 def card(parts: Iterable[Markup], height: float, label: str) -> str:
-    """The whole picture on a white card, so that it reads on dark pages too."""
+    """Put the picture on a white card, so that it is readable on dark pages too."""
     paper = box(1, 1, WIDTH - 2, height - 2, "#fff", RULE)
     drawn = str(svg([paper, *parts], height, label))
     opening = '<svg xmlns="http://www.w3.org/2000/svg" font-family="DejaVu Sans, Verdana, sans-serif"'

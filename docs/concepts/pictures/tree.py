@@ -1,4 +1,4 @@
-"""The embedded people, and a small tree on two of their attributes, which can be drawn."""
+"""The Adult data, and a small tree on two attributes that can be drawn."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -21,27 +21,27 @@ def adult() -> tuple[Any, Any]:
 
 @cache
 def small_tree() -> tuple[Any, Any, Any]:
-    """A tree on two attributes alone, which can be drawn: the method, each record's buckets, each record's leaf."""
+    """Return a tree on two attributes, each record's buckets, and each record's leaf."""
     X, y = adult()
     tree = md.PrivacyTree(max_leaves=5, privacy=0.0, min_leaf=2_000).fit(X[[AGE, HOURS]], y)
     return tree, tree.generalization_.codes(X[[AGE, HOURS]]), tree.tree_.apply(tree.coder_.encode(X[[AGE, HOURS]]))
 
 
 def edges(name: str) -> list[float]:
-    """Where the tree's buckets of an attribute end, from its lowest to its highest value."""
+    """Return the edges of the tree's buckets of an attribute, from its lowest to its highest value."""
     values = adult()[0][name]
     own = [bucket.up_to for bucket in small_tree()[0].generalization_[name].buckets[:-1]]
     return [float(values.min()), *own, float(values.max())]
 
 
 class Plane:
-    """The plane of age and hours a week, each bucket as wide as any other, with room for boxes."""
+    """The plane of age and hours a week, with all buckets equally wide."""
 
     def __init__(self, x: float, y: float, side: float) -> None:
         self.x, self.y, self.side = x, y, side / 3
 
     def region(self, place: Sequence[int], fill: str) -> Markup:
-        """A box from bucket a0 to a1 of the age and h0 to h1 of the hours."""
+        """Draw a box from bucket a0 to a1 of the age and h0 to h1 of the hours."""
         a0, a1, h0, h1 = place
         wide, high = (a1 + 1 - a0) * self.side, (h1 + 1 - h0) * self.side
         return box(self.x + a0 * self.side, self.y + (2 - h1) * self.side, wide, high, fill, "#fff", 3)
@@ -51,7 +51,7 @@ class Plane:
         return self.x + (a0 + a1 + 1) / 2 * self.side, self.y + (5 - h0 - h1) / 2 * self.side + 5
 
     def axes(self) -> Parts:
-        """The buckets' names, and what they are buckets of."""
+        """Draw the names of the buckets and of the two attributes."""
         ages, hours = (small_tree()[0].generalization_.buckets[name][:3] for name in (AGE, HOURS))
         end = self.y + 3 * self.side
         parts = [words(self.x + (i + 0.5) * self.side, end + 18, a, SOFT, "middle", 13) for i, a in enumerate(ages)]
@@ -61,13 +61,13 @@ class Plane:
 
 
 def groups_that_occur() -> list[tuple[list[int], int]]:
-    """Every combination of buckets that occurs: its place and how many records it has."""
+    """Return every combination of buckets that occurs, with its place and number of records."""
     found, counts = np.unique(small_tree()[1], axis=0, return_counts=True)
     return [([a, a, h, h], int(n)) for (a, h), n in zip(found.tolist(), counts, strict=True)]
 
 
 def leaves() -> list[tuple[list[int], int]]:
-    """Every leaf: the buckets that reach it make one box."""
+    """Return every leaf with its place and number of records; the buckets that reach a leaf form one box."""
     _, codes, leaf = small_tree()
     own = [codes[leaf == each] for each in np.unique(leaf)]
     return [([int(end) for column in each.T for end in (column.min(), column.max())], len(each)) for each in own]
