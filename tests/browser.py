@@ -1,4 +1,4 @@
-"""A headless Chromium and a server that keeps what is posted to it, for tests of pages."""
+"""A headless Chromium and a server that stores what pages post, for tests of pages."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ _ARGUMENTS = [
 
 @contextlib.contextmanager
 def chromium() -> Iterator[Any]:
-    """A browser; the test is skipped, naming it, where it is absent."""
+    """A browser; skips the test if Chromium is not installed."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("Chromium is not there; install the program chromium")
@@ -37,12 +37,12 @@ def chromium() -> Iterator[Any]:
 
 
 class Site:
-    """Serves one page at / with its policy as a header, takes records at /records, and keeps what was asked of it."""
+    """Serve one page at / with its policy as a header; accept and store records at /records."""
 
     def __init__(self) -> None:
         self.page, self.policy = "", ""
         self.posted: list[dict[str, Any]] = []
-        self.answers: list[tuple[int, dict[str, Any]]] = []  # to give before accepting, first come first
+        self.answers: list[tuple[int, dict[str, Any]]] = []  # sent in this order before accepting
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.address = f"http://127.0.0.1:{self.server.server_port}"
 
@@ -78,7 +78,7 @@ class Site:
 
 @contextlib.contextmanager
 def serving() -> Iterator[Site]:
-    """A site on a free port of this machine while the block runs."""
+    """Run a site on a free port of this machine while the block runs."""
     site = Site()
     thread = threading.Thread(target=site.server.serve_forever, daemon=True)
     thread.start()
@@ -91,7 +91,7 @@ def serving() -> Iterator[Site]:
 
 
 class Watched:
-    """A browser page with everything that it asked for, said, or tried to run."""
+    """A browser page with its requests, errors, warnings and dialogs."""
 
     def __init__(self, context: Any) -> None:
         self.page = context.new_page()

@@ -1,4 +1,4 @@
-"""Shared by all tests: both frame libraries, real data where it is, random tables."""
+"""Shared by all tests: both frame libraries, real data if available, random tables."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ EXAMPLES_NEED = {
 
 
 def pytest_collection_modifyitems(items):
-    """An example that needs a library of an extra is skipped by name where the library is absent."""
+    """Skip examples that need an optional library if it is not installed."""
     absent = {module: package for module, package in EXAMPLES_NEED.items() if find_spec(package) is None}
     for item in items:
         package = next((package for module, package in absent.items() if item.name.startswith(module)), None)
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items):
 
 
 def shared_file(name: str) -> Path:
-    """A file of the public data in MODICUM_DATA; the test is skipped, naming the file, where it is absent."""
+    """A file of the public data in MODICUM_DATA; skips the test if the file is missing."""
     path = DATA / name
     if not path.exists():
         pytest.skip(f"{name} is not there; point MODICUM_DATA at the folder that holds it")
@@ -51,13 +51,13 @@ def shared_file(name: str) -> Path:
 
 
 def rule(X):
-    """A model for the numbers of Adult: who gains much, or is over 40 and works long hours."""
+    """A model for the numbers of Adult: a large gain, or age over 40 and long hours."""
     return (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
 
 
 @pytest.fixture
 def node(tmp_path):
-    """Runs calls of an artifact's JavaScript module; skips by name without Node."""
+    """Run calls of an artifact's JavaScript module; skips the test without Node."""
     return in_node(tmp_path)
 
 
@@ -67,20 +67,20 @@ def as_polars(X: pd.DataFrame) -> pl.DataFrame:
 
 
 @pytest.fixture(autouse=True)
-def _hears_ctrl_c():
-    """Ctrl-C as in a terminal: a shell may have started the tests with it ignored."""
+def _default_ctrl_c():
+    """Handle Ctrl-C as in a terminal: a shell may have started the tests with it ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["pandas", "polars"])
 def as_frame(request):
-    """Turns a dict of columns into a frame of each library."""
+    """Turn a dict of columns into a frame, once per library."""
     return pd.DataFrame if request.param == "pandas" else lambda columns: pl.DataFrame(columns, strict=False)
 
 
 @pytest.fixture
 def people() -> tuple[pd.DataFrame, pd.Series]:
-    """600 made-up people: numbers, categories, an ordered one, missing values, and a label that depends on them."""
+    """600 synthetic people: numbers, categories, an ordered category, missing values, and a label to predict."""
     random = np.random.default_rng(0)
     n = 600
     age = random.integers(17, 91, n)
@@ -175,7 +175,7 @@ def held(request):
 
 @pytest.fixture(scope="module")
 def no_forests():
-    """Evidence on releases whose membership attack does without its forests, which take long."""
+    """Run the membership attack in evidence on releases without its slow forests."""
     with pytest.MonkeyPatch.context() as patch:
         attack = md.attacks.MembershipInference
         target = "modicum.evaluation.evidence.release_learning.MembershipInference"

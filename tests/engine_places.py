@@ -1,4 +1,4 @@
-"""One table in every place where tables live, for tests that demand the same of all of them."""
+"""One table in memory and in every engine, for tests that demand the same result everywhere."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ EVERYWHERE = [*IN_MEMORY, *LAZY]
 
 
 def held_in(place: str, X: pd.DataFrame, spark=None):
-    """The records of a pandas frame, in another place."""
+    """Return the records of a pandas frame in another place."""
     if place == "pandas":
         return X
     if place.startswith("polars"):
@@ -41,7 +41,7 @@ def held_in(place: str, X: pd.DataFrame, spark=None):
 
 
 def _signed(records):
-    """Spark has no unsigned numbers."""
+    """Make unsigned columns signed: Spark has no unsigned numbers."""
     import pyarrow
 
     for i, field in enumerate(records.schema):
@@ -51,21 +51,21 @@ def _signed(records):
 
 
 def spark_session(master: str = "local[2]", **settings):
-    """A Spark session on this machine alone; skipped by name where Java or PySpark is absent."""
+    """A Spark session on this machine only; skips the test without Java or PySpark."""
     if shutil.which("java") is None:
         pytest.skip("Java is not here.")
     pytest.importorskip("pyspark")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    here = Path(__file__).parent  # what tests send to Spark's workers must be found there
+    here = Path(__file__).parent  # Spark's workers import test modules from there
     paths = [here, here / "engines", here.parent / "src", os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, paths))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PySpark warns of pandas 3
+        warnings.simplefilter("ignore")  # PySpark warns about pandas 3
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.master(master).appName("modicum")
-        known = {
+        defaults = {
             "spark.ui.enabled": "false",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
@@ -74,7 +74,7 @@ def spark_session(master: str = "local[2]", **settings):
             "spark.sql.execution.arrow.pyspark.enabled": "true",
             "spark.ui.showConsoleProgress": "false",
         }
-        for name, value in (known | settings).items():
+        for name, value in (defaults | settings).items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")

@@ -1,7 +1,7 @@
 """What must not change by accident: public names and signatures, help texts, and the bytes of artifacts and exports.
 
-python tests/freeze.py            write it anew to tests/frozen (make freeze); the diff shows what users will see
-python tests/freeze.py --check    fail, with the difference, where it has changed
+python tests/freeze.py            rewrite tests/frozen (make freeze); the diff shows what users will see
+python tests/freeze.py --check    fail and show the difference if anything has changed
 """
 
 import argparse
@@ -35,7 +35,7 @@ PERSONAL = "age,education,marital-status,occupation,relationship,race,sex,native
 
 
 def make_names(folder: Path) -> None:
-    """Write a line for each public name; its signature and members where it comes for the first time."""
+    """Write a line for each public name, with signature and members at its first occurrence."""
     lines: list[str] = []
     known: set[int] = set()
     for module in (md, *reference_modules()):
@@ -60,7 +60,7 @@ def own_names(module: ModuleType) -> list[str]:
 
 
 def describe(name: str, value: Any) -> Iterator[str]:
-    """A name and its signature; of a class also its public members."""
+    """A name and its signature; for a class, also its public members."""
     if isinstance(value, ModuleType):
         yield f"{name}: module"
     elif inspect.isclass(value):
@@ -73,14 +73,14 @@ def describe(name: str, value: Any) -> Iterator[str]:
 
 
 def public_members(kind: type) -> set[str]:
-    """What a class and its parents in this package define or declare, without what other libraries add."""
+    """The members that a class and its parents in this package define or declare."""
     own = [each for each in kind.__mro__ if each.__module__.split(".")[0] == "modicum"]
     names = {name for each in own for name in (*vars(each), *inspect.get_annotations(each))}
     return {name for name in names if not re.match(r"_|model_config$|set_\w+_request$", name)}
 
 
 def describe_member(kind: type, name: str) -> str:
-    """A member and, of a method, its signature."""
+    """A member; for a method, with its signature."""
     try:
         value = inspect.getattr_static(kind, name)
     except AttributeError:  # declared only: a field
@@ -91,13 +91,13 @@ def describe_member(kind: type, name: str) -> str:
 
 
 def signature(value: Any) -> str:
-    """Parameters and their defaults, without types: those name modules, which may move."""
+    """Parameters and their defaults, without types, because types name modules, which may move."""
     try:
-        found = inspect.signature(value)
+        full = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    bare = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
-    text = str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    bare = [each.replace(annotation=inspect.Parameter.empty) for each in full.parameters.values()]
+    text = str(full.replace(parameters=bare, return_annotation=inspect.Signature.empty))
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
@@ -105,7 +105,7 @@ def signature(value: Any) -> str:
 
 
 def make_help(folder: Path) -> None:
-    """Write what `modicum --help` and the help of every command print, a hundred characters wide."""
+    """Write the output of `modicum --help` and of every command's help, 100 characters wide."""
     from modicum.cli.main import app
 
     commands = [[], *([command.name] for command in app.registered_commands)]
@@ -114,7 +114,7 @@ def make_help(folder: Path) -> None:
 
 
 def run(*words: str) -> str:
-    """What a command prints."""
+    """Run a command and return its output."""
     from modicum.cli.main import app
 
     done = CliRunner(env={"COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1", "TERM": "dumb"}).invoke(
@@ -126,7 +126,7 @@ def run(*words: str) -> str:
     return "\n".join(line.rstrip() for line in done.stdout.splitlines()) + "\n"
 
 
-# Artifacts and what they are exported to
+# Artifacts and their exports
 
 
 def adult(rows: int) -> tuple[pd.DataFrame, pd.Series]:
@@ -137,7 +137,7 @@ def adult(rows: int) -> tuple[pd.DataFrame, pd.Series]:
 
 @contextmanager
 def adult_file(rows: int, columns: Sequence[str] | None = None) -> Iterator[str]:
-    """The same as a CSV file that commands read, and that is gone afterwards."""
+    """The same records as a temporary CSV file for commands."""
     X, y = adult(rows)
     with TemporaryDirectory() as folder:
         X[columns or list(X)].assign(income=y).to_csv(path := Path(folder) / "adult.csv", index=False)
@@ -145,14 +145,14 @@ def adult_file(rows: int, columns: Sequence[str] | None = None) -> Iterator[str]
 
 
 def make_minimized(folder: Path) -> None:
-    """What each minimizer makes of the same people, and what the commands make of a file of them."""
+    """Save each minimizer's result on the same people, in Python and by command."""
     with adult_file(6000) as file:
-        asked = ("minimize", file, "--label", "income", "--personal", PERSONAL)
-        run(*asked, "-o", str(folder / "merge.json"))
-        run(*asked, "--keep", "0.9", "--seed", "3", "-o", str(folder / "merge_keep.json"))
-        run(*asked, "--risk", "certificate", "--min-group", "20", "-o", str(folder / "merge_certificate.json"))
-        run(*asked, "--method", "pat", "-o", str(folder / "pat.json"))
-        run(*asked, "--method", "pat", "--keep", "0.8", "-o", str(folder / "pat_keep.json"))
+        command = ("minimize", file, "--label", "income", "--personal", PERSONAL)
+        run(*command, "-o", str(folder / "merge.json"))
+        run(*command, "--keep", "0.9", "--seed", "3", "-o", str(folder / "merge_keep.json"))
+        run(*command, "--risk", "certificate", "--min-group", "20", "-o", str(folder / "merge_certificate.json"))
+        run(*command, "--method", "pat", "-o", str(folder / "pat.json"))
+        run(*command, "--method", "pat", "--keep", "0.8", "-o", str(folder / "pat_keep.json"))
     with adult_file(60) as file:
         run("apply", str(folder / "pat.json"), file, "-o", str(folder / "pat_applied.csv"))
     X, y = adult(6000)
@@ -199,7 +199,7 @@ def make_hostile(folder: Path) -> None:
 
 
 def export(artifact: Path, folder: Path) -> None:
-    """All that a generalization can be exported to, except the form."""
+    """Write every export of a generalization except the form."""
     stem = artifact.stem
     for dialect in DIALECTS:
         export_to("sql", artifact, folder / f"{stem}_{dialect}.sql", "--dialect", dialect)
@@ -210,7 +210,7 @@ def export(artifact: Path, folder: Path) -> None:
 
 
 def export_to(kind: str, artifact: Path, path: Path, *options: str) -> None:
-    """One export; where it is refused, the reason stands in its place."""
+    """Write one export, or the reason if it is refused."""
     try:
         run("export", str(artifact), "--to", kind, *options, "-o", str(path))
     except ModicumError as error:
@@ -218,17 +218,17 @@ def export_to(kind: str, artifact: Path, path: Path, *options: str) -> None:
 
 
 def rich(X: pd.DataFrame) -> Any:
-    """A model that needs no library: who gains much, or is over 40, works long hours and has a degree."""
+    """A model without a library: a large gain, or age over 40 with long hours and a degree."""
     degree = X["education"].isin(["Bachelors", "Masters", "Doctorate", "Prof-school"])
     return (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45) & degree
 
 
 def make_cells(folder: Path) -> None:
-    """The least that a model needs: buckets, cells and a questionnaire, with their exports."""
+    """Save the buckets, cells and questionnaire for a model, with their exports."""
     X = adult(3000)[0][["age", "education", "hours-per-week", "capital-gain"]]
-    least = md.ModelGuided(rich, target_agreement=0.97).fit(X)
-    least.generalization_.save(folder / "buckets.json")
-    least.cells_.save(cells := folder / "cells.json")
+    guided = md.ModelGuided(rich, target_agreement=0.97).fit(X)
+    guided.generalization_.save(folder / "buckets.json")
+    guided.cells_.save(cells := folder / "cells.json")
     for dialect in DIALECTS:
         export_to("sql", cells, folder / f"cells_{dialect}.sql", "--dialect", dialect)
     export_to("javascript", cells, folder / "cells.mjs", "--representatives")
@@ -239,7 +239,7 @@ def make_cells(folder: Path) -> None:
 
 
 def make_releases(folder: Path) -> None:
-    """Tables that are published once: k-anonymous ones, and anatomy's two."""
+    """Write tables that are published once: k-anonymous tables and anatomy's two tables."""
     quasi = ["age", "education", "race", "sex", "hours-per-week"]
     with adult_file(300, [*quasi, "occupation"]) as file:
         words = ("anonymize", file, "--k", "10", "--quasi-identifiers", ",".join(quasi))
@@ -254,7 +254,7 @@ def make_releases(folder: Path) -> None:
 
 
 def make_prism(folder: Path) -> None:
-    """What reveals a sensitive attribute, and which attributes a classifier without these may use."""
+    """Save the attributes that reveal a sensitive one, and those that a classifier without them may use."""
     X, y = adult(2000)
     X = X[["age", "workclass", "education", "marital-status", "relationship", "sex", "hours-per-week"]]
     chosen = md.prism.select(X, y, "sex", threshold=0.3, max_predictors=3, class_weight="balanced")
@@ -269,12 +269,12 @@ PARTS = {
 
 
 def difference(part: str) -> str:
-    """What has changed in one part since it was frozen: files that came or went, and lines; empty if nothing."""
+    """Changed files and lines of one part since it was frozen; empty if nothing changed."""
     with TemporaryDirectory() as folder:
         PARTS[part](Path(folder))
-        made, frozen = read_files(Path(folder)), read_files(FROZEN / part)
-    names = sorted(name for name in made.keys() | frozen.keys() if made.get(name) != frozen.get(name))
-    pairs = [(frozen.get(name, b""), made.get(name, b""), name) for name in names]
+        current, frozen = read_files(Path(folder)), read_files(FROZEN / part)
+    names = sorted(name for name in current.keys() | frozen.keys() if current.get(name) != frozen.get(name))
+    pairs = [(frozen.get(name, b""), current.get(name, b""), name) for name in names]
     return "\n".join(f"{part}/{name} has changed:\n{lines_changed(before, after)}" for before, after, name in pairs)
 
 

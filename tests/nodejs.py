@@ -1,4 +1,4 @@
-"""Calls of an artifact's module in Node; the fixture `node` is in conftest."""
+"""Run calls of an artifact's module in Node; conftest has the fixture `node`."""
 
 import json
 import shutil
@@ -41,7 +41,7 @@ console.log(JSON.stringify({ results, kind, artifact, attributes, names: Object.
 
 
 def in_node(folder):
-    """A function that runs calls of an artifact's module in one process of Node."""
+    """Return a function that runs calls of an artifact's module in one process of Node."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not there")
@@ -54,6 +54,6 @@ def in_node(folder):
         request = json.dumps({"module": str(path), "calls": calls}, allow_nan=False)
         done = subprocess.run([program, str(driver)], input=request.encode(), capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
-        return json.loads(done.stdout, parse_int=float)  # JavaScript has but one kind of number
+        return json.loads(done.stdout, parse_int=float)  # JavaScript has only one kind of number
 
     return run

@@ -1,4 +1,4 @@
-"""A PostgreSQL server that lives as long as the tests; conftest passes the fixture `postgres_url` on."""
+"""A PostgreSQL server that runs during the tests; conftest imports the fixture `postgres_url`."""
 
 import getpass
 import os
@@ -18,13 +18,13 @@ _SETTINGS = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c fu
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """The address of an empty database, reached through a socket in a folder of its own; skips without PostgreSQL."""
+    """The address of an empty database on a socket in a temporary folder; skips the test without PostgreSQL."""
     programs = _programs()
     if programs is None:
         pytest.skip("PostgreSQL is not here; make test-services installs it where it may")
     folder = Path(tempfile.mkdtemp(prefix="modicum-pg-"))
     try:
-        _own(folder)
+        _chown(folder)
         data = folder / "data"
         _run(programs / "initdb", "-D", data, "-U", "modicum", "-E", "UTF8", "--locale=C", "-A", "trust", "--no-sync")
         start = (programs / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "-o", f"{_SETTINGS} -k {folder}", "start")
@@ -38,12 +38,12 @@ def postgres_url() -> Iterator[str]:
 
 
 def empty_store(request: pytest.FixtureRequest, folder: Path) -> str:
-    """A new place for the kind of store that is the parameter of the test's fixture."""
+    """The address of a new store of the kind given by the fixture's parameter."""
     return new_place(request.param, request, folder)
 
 
 def new_place(kind: str, request: pytest.FixtureRequest, folder: Path) -> str:
-    """A place for a new store: a file in the folder, or a schema of its own for the kind "postgresql"."""
+    """The address of a new store: a file in the folder, or a new schema for the kind "postgresql"."""
     if kind == "duckdb":
         return str(folder / "data.duckdb")
     import psycopg
@@ -57,17 +57,17 @@ def new_place(kind: str, request: pytest.FixtureRequest, folder: Path) -> str:
 
 @contextmanager
 def silent(url: str) -> Iterator[None]:
-    """Inside, the server of a URL keeps its connections and says nothing."""
+    """Pause the server of a URL during the block: it keeps its connections but does not answer."""
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
-        first = [row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")]
+        pids = [row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")]
         parent = int(
             Path(connection.execute("SHOW data_directory").fetchone()[0], "postmaster.pid").read_text().split()[0]
         )
     stopped = []
     try:
-        for pid in [parent, *first]:  # the parent first, so that it starts no other
+        for pid in [parent, *pids]:  # the parent first, so that it starts no new process
             os.kill(pid, signal.SIGSTOP)
             stopped.append(pid)
         yield
@@ -77,17 +77,21 @@ def silent(url: str) -> Iterator[None]:
 
 
 def _programs() -> Path | None:
-    """The folder of initdb and pg_ctl: on the path, where `pg_config` says, or the newest that Debian has."""
-    asked = shutil.which("pg_config")
-    said = [] if asked is None else [subprocess.run([asked, "--bindir"], capture_output=True, text=True).stdout.strip()]
+    """The folder of initdb and pg_ctl: on the path, from `pg_config`, or the newest of Debian."""
+    pg_config = shutil.which("pg_config")
+    configured = (
+        []
+        if pg_config is None
+        else [subprocess.run([pg_config, "--bindir"], capture_output=True, text=True).stdout.strip()]
+    )
     newest = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name), reverse=True)
-    found = shutil.which("initdb")
-    folders = [*([] if found is None else [Path(found).parent]), *map(Path, said), *newest]
+    initdb = shutil.which("initdb")
+    folders = [*([] if initdb is None else [Path(initdb).parent]), *map(Path, configured), *newest]
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "pg_ctl").exists()), None)
 
 
-def _own(folder: Path) -> None:
-    """The server refuses to run as root: the folder then belongs to the user that Debian's package makes."""
+def _chown(folder: Path) -> None:
+    """As root, give the folder to the user of Debian's package, because the server refuses to run as root."""
     if os.getuid() != 0:
         return
     try:
@@ -97,11 +101,11 @@ def _own(folder: Path) -> None:
 
 
 def _run(*command: object) -> None:
-    """Run a program, as the user postgres where we are root; what it says is shown only where it fails."""
+    """Run a program, as the user postgres if we are root; show its output only if it fails."""
     words = [str(word) for word in command]
     if os.getuid() == 0:
         words = ["runuser", "-u", "postgres", "--", *words]
-    with tempfile.TemporaryFile("w+") as said:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd="/", timeout=120)
-        said.seek(0)
-        assert done.returncode == 0, said.read()
+    with tempfile.TemporaryFile("w+") as output:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/", timeout=120)
+        output.seek(0)
+        assert done.returncode == 0, output.read()

@@ -1,4 +1,4 @@
-"""Random cells over a generalization, for tests of cells and of what is made of them."""
+"""Random cells over a generalization, for tests of cells and their exports."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def value_of(partition, code):
 
 
 def random_cells(detail, n_cells, random, predictions=2):
-    """A tree that splits a random cell by a random question, again and again."""
+    """Build a tree by splitting a random cell by a random question until there are enough."""
     sizes = detail.sizes
     root = {"box": [np.arange(size) for size in sizes]}
     leaves = [root]

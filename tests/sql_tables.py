@@ -1,4 +1,4 @@
-"""Random artifacts of every kind and tables to try them on, for each engine that can be asked."""
+"""Random artifacts of every kind, with tables to test them on in each engine."""
 
 import datetime as dt
 
@@ -56,25 +56,28 @@ TYPES["datetime"] = "TIMESTAMP"
 
 
 def random_artifact(seed: int, names: list[str]) -> tuple[md.Generalization, pd.DataFrame]:
-    """A generalization with one attribute per name, kinds in turn, and 300 records to try it on."""
+    """A generalization with one attribute per name, of all kinds in turn, and 300 records for it."""
     random = np.random.default_rng(seed)
-    kinds = list(_MADE)
+    kinds = list(_MAKERS)
     random.shuffle(kinds)
-    made = [_MADE[kinds[j % len(kinds)]](name, random) for j, name in enumerate(names)]
-    g = md.Generalization(md.Schema(attributes=tuple(p.attribute for p, _ in made)), [p for p, _ in made])
-    columns = {p.name: _drawn(values, random, 300) for p, values in made}
+    pairs = [_MAKERS[kinds[j % len(kinds)]](name, random) for j, name in enumerate(names)]
+    g = md.Generalization(md.Schema(attributes=tuple(p.attribute for p, _ in pairs)), [p for p, _ in pairs])
+    columns = {p.name: _draw(values, random, 300) for p, values in pairs}
     return g, pd.DataFrame(columns, dtype=object)
 
 
 def expected(g: md.Generalization, X: pd.DataFrame, output: str = "labels") -> dict[str, list[object]]:
-    """What Python says of each record, one column per needed attribute; None where the artifact refuses the value."""
+    """Python's output for each record, one column per needed attribute; None if the artifact refuses the value."""
     return {name: _expected(g[name], X[name], output) for name in g.needed}
 
 
 def _expected(partition, values, output):
     if isinstance(partition, FullDetail):
         missing = values.isna()
-        return [None if none and partition.missing == "refuse" else v for v, none in zip(values, missing, strict=True)]
+        return [
+            None if is_missing and partition.missing == "refuse" else v
+            for v, is_missing in zip(values, missing, strict=True)
+        ]
     lenient = partition.model_copy(update={"missing": "separate", "unseen": "separate"})
     lenient = type(partition)(**{name: getattr(lenient, name) for name in type(partition).model_fields})
     codes = lenient.encode(as_frame(pd.DataFrame({partition.name: values}))[partition.name])
@@ -82,19 +85,19 @@ def _expected(partition, values, output):
     own |= {lenient.missing_code: partition.missing_code}
     if isinstance(partition, Groups):
         own |= {lenient.unseen_code: partition.unseen_code}
-    known = partition.labels if output == "labels" else range(len(partition.labels))
-    return [None if own[int(code)] < 0 else known[own[int(code)]] for code in codes]
+    outputs = partition.labels if output == "labels" else range(len(partition.labels))
+    return [None if own[int(code)] < 0 else outputs[own[int(code)]] for code in codes]
 
 
 def same(left: object, right: object) -> bool:
-    """Whether an engine's answer is Python's: NaN is NaN, and a null is a null."""
+    """Whether an engine's answer equals Python's; NaN equals NaN, and null equals null."""
     if isinstance(left, float) and isinstance(right, float) and left != left:
         return right != right
     return (left is None and pd.isna(right)) or left == right
 
 
 def create_table(name: str, g: md.Generalization, quote) -> str:
-    """The statement that makes the table: the record's number, then each attribute in the type its storage names."""
+    """The statement that creates the table: the record's number, then each attribute in the type of its storage."""
     columns = ", ".join(f"{quote(p.name)} {TYPES[p.attribute.storage]}" for p in g.partitions)
     return f"CREATE TABLE {name} ({quote('record no')} BIGINT, {columns})"
 
@@ -107,13 +110,13 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _drawn(values, random, n):
+def _draw(values, random, n):
     chosen = [values[i] for i in random.integers(0, len(values), n)]
     return [None if random.random() < 0.15 else value for value in chosen]
 
 
 def _policy(random, buckets, what):
-    """Refuse, a bucket of its own, or a bucket that takes them."""
+    """A random policy: refuse, a separate bucket, or a bucket that takes them."""
     which = random.integers(3)
     if which == 2:
         i = int(random.integers(len(buckets)))
@@ -155,9 +158,9 @@ def _days(name, random):
 def _moments(name, random):
     start = dt.datetime(1970, 1, 1)
     micros = sorted({int(m) for m in random.integers(-5 * 10**16, 10**17, 6)})
-    found = [start + dt.timedelta(microseconds=m) for m in micros]
-    near = [m + dt.timedelta(microseconds=shift) for m in found for shift in (-2, -1, 0, 1, 2)]
-    edges = [m.isoformat() for m in found]
+    moments = [start + dt.timedelta(microseconds=m) for m in micros]
+    near = [m + dt.timedelta(microseconds=shift) for m in moments for shift in (-2, -1, 0, 1, 2)]
+    edges = [m.isoformat() for m in moments]
     return _intervals(md.Attribute(name=name, kind="date", storage="datetime"), edges, random), near
 
 
@@ -209,7 +212,7 @@ def _full_detail(name, random, kind, storage, values):
     return FullDetail(attribute=attribute, missing=str(random.choice(["separate", "refuse"]))), values
 
 
-_MADE = {
+_MAKERS = {
     "integers": _integers,
     "floats": _floats,
     "truths": _truths,

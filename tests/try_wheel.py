@@ -2,7 +2,7 @@
 
     python tests/try_wheel.py build/modicum-0.1.0-py3-none-any.whl
 
-Needs nothing but the standard library. The first thing that goes wrong ends it, with what was printed.
+Needs only the standard library. Stops at the first failure and shows its output.
 """
 
 import os
@@ -27,7 +27,7 @@ import modicum as md
 X = md.datasets.load_adult().X[["age", "hours-per-week", "capital-gain"]][:2000]
 md.ModelGuided(lambda X: X["age"] > 40, target_agreement=0.97).fit(X).cells_.save("cells.json")
 """
-COMMANDS = [  # each command line, and the files that it must leave behind
+COMMANDS = [  # each command line, and the files that it must write
     ("demo", "demo-output/generalization.json demo-output/report.html"),
     (("minimize", "people.csv", *ROLES, "-o", "g.json", "--report", "r.html"), "g.json r.html r.md r.json"),
     (("minimize", "people.csv", *ROLES, "--method", "pat", "-o", "pat.json", "--json"), "pat.json"),
@@ -49,7 +49,7 @@ COMMANDS = [  # each command line, and the files that it must leave behind
     ("anatomize people.csv -o parts --sensitive education --label income --l 3 --seed 1", "parts/identifying.csv"),
     ("prism people.csv --label income --sensitive sex --max-predictors 3 --no-adversary", ""),
 ]
-REFUSED = [  # what cannot be done must be said in one sentence
+REFUSED = [  # must be refused in one sentence
     ("minimize nowhere.csv --label income -o x.json", "nowhere.csv"),
     ("serve bundle", "modicum[serve]"),
 ]
@@ -71,9 +71,11 @@ def main(wheel: Path) -> None:
             call([modicum, *(words.split() if isinstance(words, str) else words)], work)
             for file in files.split():
                 check((work / file).is_file() and (work / file).stat().st_size > 0, f"{words} left no {file}")
-        for words, named in REFUSED:
-            said = call([modicum, *words.split()], work, code=2)
-            check(said.count("\n") == 1 and named in said, f"{words} should be refused in one sentence, not: {said}")
+        for words, text in REFUSED:
+            output = call([modicum, *words.split()], work, code=2)
+            check(
+                output.count("\n") == 1 and text in output, f"{words} should be refused in one sentence, not: {output}"
+            )
         call([python, str(ROOT / "tests" / "freeze.py"), "--check"], work)
     print(f"The wheel works: {len(COMMANDS)} commands, {time.monotonic() - begin:.0f} s.")
 
@@ -87,7 +89,7 @@ def check_content(wheel: Path) -> None:
 
 
 def install(wheel: Path, environment: Path) -> Path:
-    """Make an empty environment and install the wheel there, without extras; the folder of its programs."""
+    """Install the wheel without extras in a new environment; return the folder of its programs."""
     venv.create(environment, with_pip=True)
     programs = environment / ("Scripts" if os.name == "nt" else "bin")
     pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -96,7 +98,7 @@ def install(wheel: Path, environment: Path) -> Path:
 
 
 def call(command: list[str], folder: Path, code: int = 0) -> str:
-    """Run a program and return what it prints; it knows nothing of the repository."""
+    """Run a program without access to the repository and return its output."""
     words = [Path(word).name if Path(word).is_absolute() else "…" if "\n" in word else word for word in command]
     print("$", " ".join(words), flush=True)
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
