@@ -1,4 +1,4 @@
-"""An artifact applied where the data lives: the same buckets everywhere."""
+"""An artifact gives the same buckets in memory and in every engine."""
 
 import math
 
@@ -26,7 +26,7 @@ FORMS = ["labels", "codes", "values"]
 
 
 def records():
-    """Every kind of column, with what is missing, unseen, on an edge and beyond."""
+    """Every kind of column, with missing, unseen, edge and extreme values."""
     day = pd.Timestamp("2019-12-31 23:59:59.999999")
     when = pd.Series([day + pd.Timedelta(microseconds=i % 3) for i in range(N)])
     return pd.DataFrame(
@@ -62,7 +62,7 @@ def category(name, members, storage="text", values=None, **options):
 
 
 def artifact(*others):
-    """Edges at and beside the values; the attribute `id` keeps every record apart."""
+    """Edges at and next to the values; the attribute `id` makes every record unique."""
     partitions = [
         number("id", [i + 0.5 for i in range(N - 1)], list(range(N)), "integer"),
         number("whole", [19.5, 39], [10, 30, 50], "integer"),
@@ -78,10 +78,10 @@ def artifact(*others):
         category("word", [["é", "'; DROP"], ["x", "a\0b"]], values=["é", "x"]),
         category(ODD, [["f"], ["m", ""]], values=["f", ""]),
     ]
-    return of([*partitions, *others])
+    return generalization_of([*partitions, *others])
 
 
-def of(partitions):
+def generalization_of(partitions):
     return md.Generalization(md.Schema(attributes=tuple(p.attribute for p in partitions)), partitions)
 
 
@@ -110,7 +110,7 @@ def test_every_place_finds_the_same_buckets(place, output, held):
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_what_is_no_number_is_missing_in_every_engine(place, held):
+def test_nan_is_missing_in_every_engine(place, held):
     g, X = artifact(), records()
     frame = nw.from_native(held(place, X))
     for name in ("amount", "share"):
@@ -122,7 +122,7 @@ def test_what_is_no_number_is_missing_in_every_engine(place, held):
 @pytest.mark.parametrize("output", FORMS)
 @pytest.mark.parametrize("place", EVERYWHERE)
 def test_categories_with_many_values_are_looked_up(place, output, held):
-    """Enough values to be looked up at once, where DuckDB does that: words with every kind of quote, whole numbers."""
+    """Enough values for DuckDB to look them up at once: words with every kind of quote, and whole numbers."""
     words = [f"w'{i}\"" for i in range(20)] + ["é", "", "(other)"]
     numbers = [str(i * 7 - 30) for i in range(20)] + [str(2**62), "07", "x"]
     X = pd.DataFrame(
@@ -138,15 +138,15 @@ def test_categories_with_many_values_are_looked_up(place, output, held):
         category("word", [words[:9], words[9:]], values=[words[0], ""]),
         category("number", [numbers[::2], numbers[1::2]], storage="integer", values=numbers[:2]),
     ]
-    g = of(parts)
+    g = generalization_of(parts)
     assert rows(g.transform(held(place, X), output=output)) == rows(g.transform(X, output=output))
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_many_values_that_are_kept_are_kept_in_every_engine(place, held):
+def test_many_kept_values_stay_in_every_engine(place, held):
     words = [f"w{i}" for i in range(70)] + ["o'clock", "é", "(missing)"]
     X = pd.DataFrame({"id": range(150), "word": np.resize([*words, "never", None], 150), "code": np.arange(150) * 3})
-    g = of(
+    g = generalization_of(
         [
             FullDetail(attribute=md.Attribute(name="id", kind="number", storage="integer")),
             category("word", [[word] for word in words]),
@@ -157,18 +157,18 @@ def test_many_values_that_are_kept_are_kept_in_every_engine(place, held):
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_an_engine_refuses_what_the_artifact_refuses(place, held):
+def test_an_engine_refuses_values_that_the_artifact_refuses(place, held):
     word = category("word", [["é", "'; DROP"], ["x", "a\0b"]])
-    g = of([word.model_copy(update={"unseen": "refuse"})])
-    with pytest.raises(DataError, match="'word' has 6 missing or unseen values") as complaint:
+    g = generalization_of([word.model_copy(update={"unseen": "refuse"})])
+    with pytest.raises(DataError, match="'word' has 6 missing or unseen values") as error:
         g.transform(held(place, records()))
-    assert "never" not in str(complaint.value)
+    assert "never" not in str(error.value)
 
 
 def some_cells():
-    """Cells over three attributes, with the attribute `id` told besides."""
+    """Cells over three attributes that also keep the attribute `id`."""
     code, word, whole = (artifact()[name] for name in ("code", "word", "whole"))
-    known = number("id", [N / 2], [0, N], "integer")
+    id_ranges = number("id", [N / 2], [0, N], "integer")
     entries = [
         Ask(ask="whole", left=(0, 3)),
         Ask(ask="word", left=(0, 2)),
@@ -178,8 +178,8 @@ def some_cells():
         Cell(values=(0, 30, "é", "3")),
         Cell(values=(0, 50, "x", "1")),
     ]
-    kept = [FullDetail(attribute=known.attribute)]
-    return md.CellPartition(of([known, whole, word, code]), entries, kept=kept)
+    kept = [FullDetail(attribute=id_ranges.attribute)]
+    return md.CellPartition(generalization_of([id_ranges, whole, word, code]), entries, kept=kept)
 
 
 @pytest.mark.parametrize("output", ["labels", "values"])
@@ -193,16 +193,16 @@ def test_every_place_finds_the_same_cells(place, output, held):
 def test_microseconds_that_equal_an_edge_far_from_1970_share_its_bucket(place, held):
     edge = pd.Timestamp("1333-09-28 14:56:03")
     when = pd.Series([edge + pd.Timedelta(microseconds=i) for i in range(6)]).astype("datetime64[us]")
-    g, X = of([date("when", [edge])]), pd.DataFrame({"when": when})
+    g, X = generalization_of([date("when", [edge])]), pd.DataFrame({"when": when})
     assert g.transform(X, output="codes")["when"].tolist() == [0, 0, 0, 1, 1, 1]
     assert rows(g.transform(held(place, X), output="codes")) == rows(g.transform(X, output="codes"))
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_cells_of_very_many_questions_are_refused_by_engines(place, held):
+def test_engines_refuse_cells_with_many_nested_questions(place, held):
     whole = number("id", [i + 0.5 for i in range(60)], list(range(61)), "integer")
     entries = [each for i in range(60) for each in (Ask(ask="id", left=(i,)), Cell(values=(i,)))]
-    deep = md.CellPartition(of([whole]), [*entries, Cell(values=(60,))])
+    deep = md.CellPartition(generalization_of([whole]), [*entries, Cell(values=(60,))])
     with pytest.raises(ArtifactError, match="more than 40 nested questions"):
         deep.transform(held(place, records()[["id"]]))
 
@@ -220,13 +220,13 @@ def run(*arguments):
 
 @pytest.fixture
 def folder(tmp_path):
-    """The records in a folder of Parquet files, one folder per `year`, and the artifact beside it."""
+    """The records in a folder of Parquet files, one folder per `year`, and the artifact next to it."""
     write(duckdb.from_df(records().assign(year=np.resize([2020, 2021], N))), tmp_path / "in", ["year"])
     artifact().save(tmp_path / "g.json")
     return tmp_path
 
 
-def test_apply_takes_and_gives_partitioned_parquet(folder, engine):
+def test_apply_reads_and_writes_partitioned_parquet(folder, engine):
     arguments = ["--engine", engine, "--keep-columns", "year", "--partition-by", "year,whole"]
     for form in FORMS:
         result = run(folder / "g.json", folder / "in", "-o", folder / "out", "--as", form, *arguments)
@@ -239,16 +239,16 @@ def test_apply_takes_and_gives_partitioned_parquet(folder, engine):
     assert sorted(each.name for each in folder.iterdir()) == ["g.json", "in", "out"]
 
 
-def test_apply_parts_only_by_what_it_writes(folder, engine):
+def test_apply_partitions_only_by_columns_of_its_result(folder, engine):
     result = run(folder / "g.json", folder / "in", "-o", folder / "out", "--engine", engine, "--partition-by", "year")
     assert isinstance(result.exception, DataError)
     assert "'year' is not in the result" in str(result.exception)
     assert not (folder / "out").exists()
 
 
-def test_a_refusal_stops_apply_and_the_old_result_stays(folder, engine):
+def test_a_refusal_stops_apply_and_leaves_the_old_result(folder, engine):
     word = category("word", [["é", "'; DROP"], ["x", "a\0b"]])
-    of([word.model_copy(update={"unseen": "refuse"})]).save(folder / "strict.json")
+    generalization_of([word.model_copy(update={"unseen": "refuse"})]).save(folder / "strict.json")
     arguments = [folder / "in", "-o", folder / "out", "--engine", engine]
     assert run(folder / "g.json", *arguments).exit_code == 0
     before = sorted((folder / "out").rglob("*.parquet"))
@@ -260,13 +260,13 @@ def test_a_refusal_stops_apply_and_the_old_result_stays(folder, engine):
 
 
 @pytest.mark.parametrize("output", ["year=2020", "year=2020/a.parquet"])
-def test_apply_does_not_write_over_what_a_pattern_matches(output, tmp_path):
+def test_apply_does_not_overwrite_files_that_a_pattern_matches(output, tmp_path):
     X = pd.DataFrame({"age": [18, 35, 70], "job": ["nurse", "clerk", "nurse"]})
     md.Uniform(buckets=2).fit(X).generalization_.save(tmp_path / "g.json")
     for year in (2020, 2021):
         (tmp_path / f"year={year}").mkdir()
         X.to_parquet(tmp_path / f"year={year}" / "a.parquet")
-    asked = [str(tmp_path / "g.json"), str(tmp_path / "year=*" / "a.parquet"), "-o", str(tmp_path / output)]
-    result = CliRunner().invoke(app, ["apply", *asked])
+    arguments = [str(tmp_path / "g.json"), str(tmp_path / "year=*" / "a.parquet"), "-o", str(tmp_path / output)]
+    result = CliRunner().invoke(app, ["apply", *arguments])
     assert isinstance(result.exception, DataError) or "overwrite its input" in result.output
     assert pd.read_parquet(tmp_path / "year=2020" / "a.parquet").equals(X)

@@ -1,4 +1,4 @@
-"""What a fit must know of a table before it counts is the same wherever the table lives."""
+"""A schema, coder or label learned in an engine equals one learned in memory."""
 
 import datetime as dt
 from dataclasses import fields
@@ -25,7 +25,7 @@ NUMBER = md.Attribute(name="v", kind="number", storage="float")
 
 
 def same(found, wanted):
-    """Two codings, targets or labels, field for field and byte for byte."""
+    """Compare two codings, targets or labels field for field and byte for byte."""
     assert type(found) is type(wanted)
     for field in fields(wanted):
         a, b = getattr(found, field.name), getattr(wanted, field.name)
@@ -75,7 +75,7 @@ def odd():
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_a_coder_learned_in_an_engine_is_the_one_learned_in_memory(place, held, adult):
+def test_a_coder_learned_in_an_engine_equals_one_learned_in_memory(place, held, adult):
     schema = md.Schema.infer(adult)
     table = table_at(held(place, adult))
     assert schema_at(table) == schema
@@ -83,9 +83,9 @@ def test_a_coder_learned_in_an_engine_is_the_one_learned_in_memory(place, held, 
 
 
 @pytest.mark.parametrize("place", ["duckdb", "polars-lazy", "ibis"])
-def test_the_long_way_to_a_coder_leads_to_the_same_one(place, held, adult, monkeypatch):
+def test_a_coder_learned_in_several_passes_is_the_same(place, held, adult, monkeypatch):
     schema = md.Schema.infer(adult)
-    _small(monkeypatch, 300)
+    _lower_limits(monkeypatch, 300)
     same_coder(coder_at(table_at(held(place, adult)), schema), Coder.fit(adult, schema))
 
 
@@ -100,12 +100,12 @@ def test_odd_names_and_types_are_coded_alike_everywhere(place, held, odd):
     )
     wanted = Coder.fit(odd, as_category)
     same_coder(coder_at(table, as_category), wanted)
-    for name in schema.names if place != "spark" else schema.names[:2]:  # each takes seconds there
+    for name in schema.names if place != "spark" else schema.names[:2]:  # each takes Spark seconds
         same(target_at(table, schema[name], 7, named=["new"]), Target.fit(odd, schema[name], 7, named=["new"]))
 
 
 @pytest.mark.parametrize("place", ["duckdb", "polars-lazy", "ibis"])
-def test_batches_are_coded_as_a_pandas_frame_is(place, held, odd):
+def test_batches_are_coded_like_a_pandas_frame(place, held, odd):
     schema = md.Schema.infer(odd).replace("big", kind="category").replace("moment", kind="category")
     coder = Coder.fit(odd, schema)
     batches = [coder.encode(batch) for batch in table_at(held(place, odd)).batches(schema.names)]
@@ -114,11 +114,11 @@ def test_batches_are_coded_as_a_pandas_frame_is(place, held, odd):
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_labels_learned_in_an_engine_are_those_learned_in_memory(place, held, adult, monkeypatch):
+def test_labels_learned_in_an_engine_equal_those_learned_in_memory(place, held, adult, monkeypatch):
     table = table_at(held(place, adult))
     same(labels_at(table, "income"), Labels.fit(adult["income"], name="income"))
     for limit in (1_000, 12) if place != "spark" else (1_000,):
-        _small(monkeypatch, limit)
+        _lower_limits(monkeypatch, limit)
         same(labels_at(table, "hours-per-week", 5), Labels.fit(adult["hours-per-week"], 5, name="hours-per-week"))
 
 
@@ -134,7 +134,7 @@ def test_many_values_are_narrowed_down_to_the_same_codes_in_few_passes(limit, he
         }
     )
     X.loc[::7, "v"] = np.nan
-    _small(monkeypatch, limit)
+    _lower_limits(monkeypatch, limit)
     table = table_at(held("duckdb", X))
     schema = schema_at(table)
     passes = _counting_passes(monkeypatch, table)
@@ -160,7 +160,7 @@ def test_a_column_of_many_values_takes_three_passes(held):
 def test_spark_narrows_down_to_the_same_codes(held, monkeypatch):
     values = np.random.default_rng(0).normal(size=3_000)
     X = pd.DataFrame({"v": np.where(np.arange(3_000) % 3, values, 1.5)})
-    _small(monkeypatch, 260)
+    _lower_limits(monkeypatch, 260)
     table, schema = table_at(held("spark", X)), md.Schema.infer(X)
     same_coder(coder_at(table, schema), Coder.fit(X, schema))
 
@@ -204,12 +204,12 @@ def _refusals():
     yield "which the data does not have", pd.DataFrame({"y": [1]}), number
 
 
-@pytest.mark.parametrize(("said", "X", "attribute"), list(_refusals()))
+@pytest.mark.parametrize(("message", "X", "attribute"), list(_refusals()))
 @pytest.mark.parametrize("limit", [300, 100_000])
-def test_what_cannot_be_coded_is_refused_in_the_same_words(said, X, attribute, limit, held, monkeypatch):
-    _small(monkeypatch, limit)
+def test_columns_that_cannot_be_coded_are_refused_in_the_same_words(message, X, attribute, limit, held, monkeypatch):
+    _lower_limits(monkeypatch, limit)
     schema = md.Schema(attributes=(attribute,))
-    with pytest.raises(ModicumError, match=said) as wanted:
+    with pytest.raises(ModicumError, match=message) as wanted:
         Coder.fit(X, schema)
     for place in ("duckdb", "polars-lazy"):
         with pytest.raises(type(wanted.value)) as found:
@@ -217,8 +217,8 @@ def test_what_cannot_be_coded_is_refused_in_the_same_words(said, X, attribute, l
         assert str(found.value) == str(wanted.value)
 
 
-def test_a_domain_and_infinity_are_checked_of_many_values_too(held, monkeypatch):
-    _small(monkeypatch, 300)
+def test_domain_and_infinity_are_also_checked_among_many_values(held, monkeypatch):
+    _lower_limits(monkeypatch, 300)
     values = np.random.default_rng(0).normal(size=2_000)
     narrow = md.Schema(attributes=(NUMBER.model_copy(update={"domain": (-1, 2)}),))
     for X, schema in ((pd.DataFrame({"v": values}), narrow), (pd.DataFrame({"v": [*values, -np.inf]}), None)):
@@ -249,7 +249,7 @@ def test_a_domain_and_infinity_are_checked_of_many_values_too(held, monkeypatch)
         ([True, False, True], 2),
     ],
 )
-def test_a_label_that_cannot_be_one_is_refused_in_the_same_words(values, bins, held):
+def test_unusable_labels_are_refused_in_the_same_words(values, bins, held):
     X = pd.DataFrame({"y": values})
     with pytest.raises(ModicumError) as wanted:
         Labels.fit(X["y"], bins, name="y")
@@ -260,7 +260,7 @@ def test_a_label_that_cannot_be_one_is_refused_in_the_same_words(values, bins, h
 
 
 def test_a_table_that_changes_while_it_is_read_is_noticed(monkeypatch):
-    _small(monkeypatch, 300)
+    _lower_limits(monkeypatch, 300)
     table = table_at(pd.DataFrame({"v": np.random.default_rng(0).normal(size=2_000)}))
     fold = table.fold
     monkeypatch.setattr(table, "fold", lambda work: fold(work) * 2)
@@ -268,7 +268,7 @@ def test_a_table_that_changes_while_it_is_read_is_noticed(monkeypatch):
         numbers_at(table, {"v": EqualCounts(10)}, md.Schema(attributes=(NUMBER,)))
 
 
-def test_an_arrow_column_reads_as_the_same_texts():
+def test_arrow_columns_are_read_as_the_same_texts():
     moments = [dt.datetime(2020, 1, 1, tzinfo=dt.UTC), None, dt.datetime(2020, 1, 1, 3, tzinfo=dt.UTC)]
     columns = {
         "flag": pa.array([True, None, False]),
@@ -295,8 +295,8 @@ def test_an_arrow_column_reads_as_the_same_texts():
         assert set(words) == set(wanted[name]) - {None}
 
 
-def _small(monkeypatch, limit):
-    """Only so many values are counted one by one, and few fetched, so that small tables take the long way."""
+def _lower_limits(monkeypatch, limit):
+    """Count at most `limit` values one by one, so that small tables need several passes."""
     monkeypatch.setattr(coding, "survey_columns", partial(_survey_columns, limit))
     monkeypatch.setattr(order_statistics, "survey_columns", partial(_survey_columns, limit))
 

@@ -1,4 +1,4 @@
-"""What goes wrong where the data lives: one clear sentence, no record's value, and no good result lost."""
+"""Failures in an engine give one clear sentence without records' values, and no good result is lost."""
 
 import os
 import shutil
@@ -35,11 +35,11 @@ def engine(request):
 @pytest.fixture
 def folder(tmp_path):
     """Two good Parquet files."""
-    made = tmp_path / "in"
-    made.mkdir()
+    inputs = tmp_path / "in"
+    inputs.mkdir()
     for name in ("a", "b"):
-        pd.DataFrame({"age": [31, 44], "sex": ["f", "m"], "note": ["x", "y"]}).to_parquet(made / f"{name}.parquet")
-    return made
+        pd.DataFrame({"age": [31, 44], "sex": ["f", "m"], "note": ["x", "y"]}).to_parquet(inputs / f"{name}.parquet")
+    return inputs
 
 
 def complaint(path, engine, **options):
@@ -48,21 +48,21 @@ def complaint(path, engine, **options):
     return str(found.value)
 
 
-def test_a_column_that_one_file_lacks_is_named_with_the_file(folder, engine):
+def test_a_column_missing_in_one_file_is_named_with_the_file(folder, engine):
     pd.DataFrame({"age": [1], "note": ["z"]}).to_parquet(folder / "c.parquet")
-    said = complaint(folder, engine)
-    assert f"The column 'sex' is not in the file '{folder / 'c.parquet'}'" in said
-    assert "a.parquet" in said
+    message = complaint(folder, engine)
+    assert f"The column 'sex' is not in the file '{folder / 'c.parquet'}'" in message
+    assert "a.parquet" in message
 
 
-def test_a_type_that_differs_is_named_with_both_files_and_types(folder, engine):
+def test_a_differing_type_is_named_with_both_files_and_types(folder, engine):
     pd.DataFrame({"age": ["old"], "sex": ["f"], "note": ["z"]}).to_parquet(folder / "c.parquet")
-    said = complaint(folder, engine)
-    assert f"The column 'age' is a VARCHAR in the file '{folder / 'c.parquet'}', but a BIGINT in" in said
-    assert "a.parquet" in said
+    message = complaint(folder, engine)
+    assert f"The column 'age' is a VARCHAR in the file '{folder / 'c.parquet'}', but a BIGINT in" in message
+    assert "a.parquet" in message
 
 
-def test_a_column_that_nobody_needs_may_differ(folder, engine):
+def test_a_column_that_is_not_needed_may_differ(folder, engine):
     pd.DataFrame({"age": [1], "sex": ["f"], "note": [7.5]}).to_parquet(folder / "c.parquet")
     schema = md.Schema.infer(pd.DataFrame({"age": [1], "sex": ["f"]}))
     with open_table(folder, engine, schema) as table:
@@ -70,7 +70,7 @@ def test_a_column_that_nobody_needs_may_differ(folder, engine):
         assert table.rows() == 5
 
 
-def test_a_file_that_is_cut_off_is_named(folder, engine):
+def test_a_truncated_file_is_named(folder, engine):
     whole = (folder / "a.parquet").read_bytes()
     (folder / "c.parquet").write_bytes(whole[: len(whole) // 2])
     assert f"The file '{folder / 'c.parquet'}' cannot be read as Parquet" in complaint(folder, engine)
@@ -78,7 +78,7 @@ def test_a_file_that_is_cut_off_is_named(folder, engine):
     assert f"The file '{folder / 'c.parquet'}' is empty." in complaint(folder, engine)
 
 
-def test_pages_that_are_damaged_give_a_sentence(folder, engine):
+def test_damaged_pages_give_a_sentence(folder, engine):
     file = folder / "a.parquet"
     content = bytearray(file.read_bytes())
     content[4:120] = b"\xff" * 116
@@ -87,7 +87,7 @@ def test_pages_that_are_damaged_give_a_sentence(folder, engine):
         table.count_by(["age", "sex"])
 
 
-def test_files_that_are_not_there_or_of_two_kinds(folder, engine):
+def test_missing_files_and_mixed_kinds_are_refused(folder, engine):
     assert "does not exist" in complaint(folder / "nothing.parquet", engine)
     assert "matches no CSV or Parquet file" in complaint(folder / "z*.parquet", engine)
     (folder / "c.csv").write_text("age,sex\n1,f\n")
@@ -96,7 +96,7 @@ def test_files_that_are_not_there_or_of_two_kinds(folder, engine):
     assert "holds no CSV or Parquet file" in complaint(folder.parent / "empty", engine)
 
 
-def test_folders_that_say_different_things(folder, engine):
+def test_folders_with_different_columns_are_refused(folder, engine):
     for where in ("year=2020", "month=5"):
         (folder / where).mkdir()
         shutil.copy(folder / "a.parquet", folder / where / "a.parquet")
@@ -104,18 +104,18 @@ def test_folders_that_say_different_things(folder, engine):
 
 
 @pytest.mark.services
-def test_spark_says_that_a_csv_is_for_duckdb(tmp_path, spark):
+def test_spark_recommends_duckdb_for_a_csv(tmp_path, spark):
     (tmp_path / "a.csv").write_text("age\n1\n")
     assert "use the engine 'duckdb'" in complaint(tmp_path / "a.csv", "spark")
 
 
-def test_an_engine_must_be_one_that_is_known(folder):
+def test_an_unknown_engine_is_refused(folder):
     with pytest.raises(ParameterError, match="must be 'duckdb' or 'spark'"), open_table(folder, "hive"):
         pass
 
 
 class Casting:
-    """Work that fails on a record, in Arrow's words, which quote it."""
+    """Work that fails on a record with Arrow's message, which quotes the record."""
 
     columns = ("name",)
 
@@ -127,20 +127,20 @@ class Casting:
 
 
 class Complaining(Casting):
-    """Work that has a sentence of its own."""
+    """Work that fails with modicum's own sentence."""
 
     def add(self, counts, frame):
         raise DataError("The column 'name' holds no number.")
 
 
 class Wrong(Casting):
-    """Work on a column that is not there."""
+    """Work on a missing column."""
 
     columns = ("surname",)
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_no_record_is_quoted_and_own_sentences_come_through(place, held, capfd):
+def test_messages_quote_no_record_and_modicums_own_pass_through(place, held, capfd):
     table = table_at(held(place, pd.DataFrame({"name": [SECRET, "12"]})))
     with pytest.raises(DataError) as found:
         table.fold(Casting())
@@ -171,7 +171,7 @@ def test_a_failed_write_leaves_the_old_result_and_nothing_else(place, held, tmp_
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_no_thread_makes_the_file_of_a_failed_write_again(tmp_path):
+def test_no_thread_recreates_the_file_of_a_failed_write(tmp_path):
     bad = pl.LazyFrame({"name": [SECRET, "12"]}).select(pl.col("name").cast(pl.Float64))
     for _ in range(60):
         with pytest.raises(DataError):
@@ -214,7 +214,7 @@ def test_an_output_of_another_kind_is_left_alone(place, held, tmp_path):
     assert sorted(each.name for each in tmp_path.iterdir()) == ["kept", "notes", "out.parquet"]
 
 
-def test_a_connection_that_is_closed_meanwhile():
+def test_a_closed_connection_is_named():
     connection = duckdb.connect()
     table = table_at(connection.sql("SELECT 1 AS name"))
     connection.close()
@@ -223,7 +223,7 @@ def test_a_connection_that_is_closed_meanwhile():
             ask()
 
 
-def test_a_backend_that_lacks_a_function_is_told_which_have_it():
+def test_a_function_missing_in_a_backend_is_named_with_engines_that_have_it():
     ibis = pytest.importorskip("ibis")
     connection = ibis.sqlite.connect()
     connection.raw_sql("CREATE TABLE people (age REAL)")
@@ -285,7 +285,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.services
-def test_an_executor_that_is_killed_in_the_middle_of_a_job_changes_nothing(tmp_path):
+def test_killing_an_executor_during_a_job_changes_nothing(tmp_path):
     if shutil.which("java") is None:
         pytest.skip("Java is not here.")
     pytest.importorskip("pyspark")
@@ -316,7 +316,7 @@ for ask in (table.rows, lambda: table.count_by(["id"])):
 
 
 @pytest.mark.services
-def test_a_session_that_is_stopped_meanwhile(tmp_path):
+def test_a_stopped_session_is_named(tmp_path):
     if shutil.which("java") is None:
         pytest.skip("Java is not here.")
     pytest.importorskip("pyspark")
@@ -330,14 +330,14 @@ def test_a_session_that_is_stopped_meanwhile(tmp_path):
 
 
 @pytest.mark.services
-def test_what_spark_itself_complains_of_is_still_its_own_error(held):
+def test_sparks_own_errors_stay_unchanged(held):
     table = held("spark", pd.DataFrame({"age": [1]}))
     assert table_at(table).rows() == 1
     with pytest.raises(Exception, match="no_such_column"):
         table.select("no_such_column").collect()
 
 
-def test_a_command_that_is_terminated_leaves_nothing_behind(tmp_path):
+def test_a_terminated_command_leaves_nothing_behind(tmp_path):
     pd.DataFrame({"age": np.arange(100), "ill": ["no", "yes"] * 50}).to_parquet(tmp_path / "in.parquet")
     code = (
         "import os, signal, sys\n"

@@ -29,7 +29,7 @@ def records():
 
 @pytest.fixture
 def engine(request):
-    """An engine by name; Spark where its session is the tests' own."""
+    """An engine by name; for Spark, with the tests' own session."""
     if request.param == "spark":
         request.getfixturevalue("spark")
     return request.param
@@ -46,7 +46,7 @@ def expected(X):
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 @pytest.mark.parametrize("partition_by", [[], ["year"], [ODD, "year"]])
-def test_what_one_engine_writes_every_engine_reads(engine, partition_by, records, tmp_path):
+def test_every_engine_reads_files_written_by_another(engine, partition_by, records, tmp_path):
     folder = tmp_path / "a b [1]"
     with duckdb.connect() as connection:
         write(connection.from_df(records), folder, partition_by=partition_by)
@@ -60,7 +60,7 @@ def test_what_one_engine_writes_every_engine_reads(engine, partition_by, records
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a b [1]", "again"]
 
 
-def test_a_csv_has_the_values_that_an_artifact_gives_it(people, tmp_path):
+def test_an_engine_reads_a_csv_by_its_schema_like_read_table(people, tmp_path):
     X, _ = people
     X.to_csv(tmp_path / "people.csv", index=False)
     schema = md.Schema.infer(X)
@@ -68,7 +68,7 @@ def test_a_csv_has_the_values_that_an_artifact_gives_it(people, tmp_path):
         assert rows(table) == expected(read_table(tmp_path / "people.csv", schema=schema))
 
 
-def test_duckdb_leaves_other_machines_to_spark(tmp_path):
+def test_duckdb_recommends_spark_for_other_machines(tmp_path):
     with pytest.raises(DataError, match="use the engine 'spark'"), open_table("s3://bucket/people"):
         pass
 
@@ -93,7 +93,7 @@ def test_a_csv_without_a_schema_has_the_types_that_fit_every_row(tmp_path):
         assert list(map(str, plain)) == list(map(str, same)), name
 
 
-def test_a_folder_whose_name_says_two_things_is_refused(tmp_path):
+def test_a_folder_name_with_two_equals_signs_is_refused(tmp_path):
     (tmp_path / "year=2020=1").mkdir()
     pd.DataFrame({"age": [31]}).to_parquet(tmp_path / "year=2020=1" / "a.parquet")
     with pytest.raises(DataError, match="more than one '='"), open_table(tmp_path):

@@ -1,4 +1,4 @@
-"""Minimizers learn from a table where it lives what they would learn from its records in memory."""
+"""Minimizers learn the same from a table in an engine as from its records in memory."""
 
 import json
 import sys
@@ -37,7 +37,7 @@ def adult():
 
 @pytest.fixture
 def bought(people):
-    """Missing values, continuous numbers, and names that must be quoted; the order of schooling is the schema's."""
+    """Missing values, continuous numbers, and names that need quotes; the schema orders schooling."""
     X, y = people
     named = {"age": "it's <age>", "income": 'pay "net"', "job": "job; DROP TABLE records"}
     X = X.rename(columns=named).astype({"school": str})
@@ -54,7 +54,7 @@ def codings_of(coder):
 
 
 def demand_the_same(here, there):
-    """One artifact, byte for byte, and one tree, gain for gain."""
+    """Compare two artifacts byte for byte, and their trees gain for gain."""
     assert json.dumps(there.generalization_.to_dict()) == json.dumps(here.generalization_.to_dict())
     assert there.feature_names_in_.tolist() == here.feature_names_in_.tolist()
     assert there.n_features_in_ == here.n_features_in_
@@ -118,7 +118,7 @@ def test_spark_finds_the_same_ranges_and_scores(held, bought):
     demand_the_same(here, md.FeatureSelection(score_func="stepwise", schema=schema).fit(table, "bought"))
 
 
-def test_columns_that_the_schema_excludes_are_no_features(held, adult):
+def test_columns_that_the_schema_excludes_are_not_features(held, adult):
     X, y = adult
     table = X.assign(passport=np.arange(len(X)), income=y)
     schema = md.Schema.infer(table).with_roles(label="income", identifiers=["passport"])
@@ -149,7 +149,7 @@ def test_neither_batch_nor_memory_changes_the_tree(batch, keep_bytes, adult):
     assert source.passes == 11 if batch == 1 else source.passes < 11
 
 
-def test_histograms_of_children_are_those_of_rows(adult):
+def test_streamed_histograms_equal_those_of_rows(adult):
     X, y = adult
     table = table_at(held_in("polars-lazy", X.assign(income=y)))
     data = md.PrivacyTree()._encode_data(X, y, None)
@@ -179,7 +179,7 @@ def test_more_than_256_codes_take_two_bytes(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_file_is_left_where_coding_fails(tmp_path, monkeypatch, adult):
+def test_no_file_is_left_when_coding_fails(tmp_path, monkeypatch, adult):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     X, y = adult
     table = table_at(held_in("duckdb", X.assign(income=y)))
@@ -205,7 +205,7 @@ def test_the_same_records_are_drawn_everywhere(place, held, adult):
 
 
 def test_equal_records_are_drawn_by_their_share(monkeypatch):
-    monkeypatch.setattr("modicum.engines.sampling._MORE", -(10**9))  # look as deep into the hashes as can be
+    monkeypatch.setattr("modicum.engines.sampling._MORE", -(10**9))  # compare hashes to the last digit
     values = np.concatenate([np.zeros(6_000, dtype=int), np.arange(1, 4_001)])
     table = held_in("duckdb", pd.DataFrame({"n": values}))
     learning, other = draw_samples(table, None, 1_000)
@@ -219,7 +219,7 @@ def test_equal_records_are_drawn_by_their_share(monkeypatch):
 
 
 @pytest.mark.parametrize("method", [md.PrivacyTree(max_leaves=4), md.Uniform(), md.FeatureSelection(), md.Iterative()])
-def test_a_sample_teaches_the_same_from_an_engine(method, adult):
+def test_a_sample_from_an_engine_gives_the_same_fit(method, adult):
     X, y = adult[0].iloc[:, :4], adult[1]
     here = type(method)(**method.get_params())
     with pytest.warns(DataWarning, match="may be too small"):
@@ -240,7 +240,7 @@ def test_a_large_sample_is_enough_and_a_tiny_one_is_not():
     with pytest.warns(DataWarning, match="A sample of 60 records may be too small"):
         tiny = md.PrivacyTree(max_leaves=20, min_leaf=1, privacy=0.0).fit(X, y, sample=60).sample_check_
     assert not tiny.enough
-    assert tiny.excess > 0.02  # it knows its own records by heart
+    assert tiny.excess > 0.02  # it memorizes its own records
     assert json.loads(json.dumps(tiny.to_dict()))["enough"] is False
 
 
@@ -276,19 +276,19 @@ def test_a_fit_on_everything_forgets_the_sample(adult):
         (md.ModelGuided(None), None, {}, "ModelGuided learns from records in memory"),
     ],
 )
-def test_what_cannot_be_learned_is_told_in_a_sentence(method, y, settings, message):
+def test_impossible_fits_are_refused_in_a_sentence(method, y, settings, message):
     X = pd.DataFrame({"n": np.arange(3_000), "one": 1, "class": np.arange(3_000) % 2})
     with pytest.raises((DataError, ParameterError), match=message):
         method.fit(held_in("duckdb", X), y, **settings)
 
 
-def test_a_table_of_the_label_alone_has_nothing_to_minimize():
+def test_a_table_with_only_a_label_has_nothing_to_minimize():
     table = held_in("duckdb", pd.DataFrame({"class": [0, 1] * 200}))
     with pytest.raises(DataError, match="no attribute to minimize"):
         md.PrivacyTree().fit(table, "class")
 
 
-def test_an_array_of_labels_beside_a_lazy_table_works_as_before(adult):
+def test_an_array_of_labels_works_with_a_lazy_table(adult):
     X, y = adult
     here = md.PrivacyTree(max_leaves=3).fit(X, y)
     there = md.PrivacyTree(max_leaves=3).fit(held_in("duckdb", X), y)
@@ -307,15 +307,15 @@ def files(tmp_path_factory, adult):
 
 @pytest.fixture
 def minimized(capsys, monkeypatch):
-    """Runs the command in this process: its exit code, and what it says on both channels."""
+    """Run the command in this process; return its exit code, output and messages."""
 
     def runs(*arguments):
         monkeypatch.setattr(sys, "argv", ["modicum", "minimize", *map(str, arguments)])
         monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command sets its own
         with pytest.raises(SystemExit) as ended:
             run()
-        told = capsys.readouterr()
-        return ended.value.code or 0, told.out, " ".join(told.err.split())
+        output = capsys.readouterr()
+        return ended.value.code or 0, output.out, " ".join(output.err.split())
 
     return runs
 
@@ -334,27 +334,27 @@ def test_the_command_learns_from_a_file_in_an_engine(name, files, adult, tmp_pat
     assert md.load(tmp_path / "g.json").partitions == here.generalization_.partitions
 
 
-def test_a_label_that_is_no_number_is_missing_in_an_engine_too(adult, tmp_path, minimized):
+def test_a_nan_label_is_missing_in_an_engine_too(adult, tmp_path, minimized):
     X, y = adult
     pay = pd.Series(np.where(y == ">50K", 1.0, 0.0), index=y.index)
     pay[:30] = np.nan
     table = pa.table({name: pa.array(values) for name, values in X.items()} | {"pay": pa.array(pay.to_numpy())})
     assert table["pay"].null_count == 0  # NaN, not null
     pq.write_table(table, tmp_path / "people.parquet")
-    made = []
+    found = []
     for engine in (["--method", "pat"], ["--engine", "duckdb"]):
         code, _, notes = minimized(tmp_path / "people.parquet", "--label", "pay", *engine, "-o", tmp_path / "g.json")
         assert code == 0, notes
         assert "30 rows without a value of 'pay' are left out" in notes
-        made.append(md.load(tmp_path / "g.json").schema.label)
-    assert made == ["pay", "pay"]
+        found.append(md.load(tmp_path / "g.json").schema.label)
+    assert found == ["pay", "pay"]
 
 
-def test_the_command_learns_from_a_sample_and_says_whether_it_is_enough(files, tmp_path, minimized):
+def test_the_command_learns_from_a_sample_and_reports_whether_it_is_enough(files, tmp_path, minimized):
     settings = ["--label", "income", "--sample", 2_000, "--max-leaves", 4, "--json"]
-    code, told, notes = minimized(files / "adult.parquet", *settings, "-o", tmp_path / "g.json")
+    code, output, notes = minimized(files / "adult.parquet", *settings, "-o", tmp_path / "g.json")
     assert code == 0, notes
-    found = json.loads(told)["sample"]
+    found = json.loads(output)["sample"]
     assert (found["records"], found["others"], found["predicts"]) == (2_000, 2_000, "label")
 
 

@@ -1,4 +1,4 @@
-"""What is judged where the data lives is what is judged in memory."""
+"""Judgements in an engine equal those in memory."""
 
 import json
 from dataclasses import is_dataclass
@@ -22,7 +22,7 @@ from modicum.evaluation._drift import value_shift
 from modicum.table.frames import as_frame as narwhals
 
 PERSONAL = ["age", "race", "sex"]
-HERE = [place for place in LAZY if isinstance(place, str)]  # each question takes Spark seconds
+HERE = [place for place in LAZY if isinstance(place, str)]  # each query takes Spark seconds
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def g(adult):
 
 @pytest.fixture(scope="module")
 def visits():
-    """Records with missing values of every kind, -0, and persons of whom some have several and some no name."""
+    """Records with missing values of every kind and -0; some persons have several records, some records no ID."""
     random = np.random.default_rng(0)
     n = 900
     who = random.integers(0, 500, n).astype(object)
@@ -57,13 +57,13 @@ def visits():
 
 
 @pytest.fixture(scope="module")
-def of_visits(visits):
+def visits_artifact(visits):
     schema = md.Schema.infer(visits.drop(columns="ill"), person="who")
     return md.Uniform(buckets=2, schema=schema).fit(visits.drop(columns="ill")).generalization_
 
 
 def same(found, expected):
-    """Equal but for how long it took, floats but for the order in which they were added up."""
+    """Compare two results, except run times and the rounding of sums."""
     if is_dataclass(expected):
         found, expected = ({k: v for k, v in vars(one).items() if k != "seconds"} for one in (found, expected))
     if isinstance(expected, dict):
@@ -81,14 +81,14 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_an_engine_counts_who_is_alike_as_memory_does(place, held, adult, visits):
+def test_an_engine_counts_equal_records_as_memory_does(place, held, adult, visits):
     names = ["education", "race", "sex"]
     if place != "spark":
         assert md.measures.k_anonymity(held(place, adult), names) == md.measures.k_anonymity(adult, names)
     table = held(place, visits)
     others = (md.measures.k_anonymity, md.measures.disclosure_risk) if place != "spark" else ()
-    for measured in (md.measures.discernibility, *others):
-        assert measured(table, ["dose", "ward", "day"]) == measured(visits, ["dose", "ward", "day"])
+    for measure in (md.measures.discernibility, *others):
+        assert measure(table, ["dose", "ward", "day"]) == measure(visits, ["dose", "ward", "day"])
     assert md.measures.k_anonymity(table, ["dose", "ward"], "who") == md.measures.k_anonymity(
         visits, ["dose", "ward"], "who"
     )
@@ -96,11 +96,11 @@ def test_an_engine_counts_who_is_alike_as_memory_does(place, held, adult, visits
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_an_engine_singles_out_as_memory_does(place, held, adult, g, visits, of_visits):
+def test_an_engine_singles_out_as_memory_does(place, held, adult, g, visits, visits_artifact):
     attack = md.attacks.SinglingOut(population=20_000)
     same(attack.run(g, held(place, adult)), attack.run(g, adult))
     attack = md.attacks.SinglingOut()
-    same(attack.run(of_visits, held(place, visits)), attack.run(of_visits, visits))
+    same(attack.run(visits_artifact, held(place, visits)), attack.run(visits_artifact, visits))
     if place == "spark":
         return
     kept = md.FeatureSelection(k=2).fit(adult[["age", "hours-per-week", "sex"]], adult["income"]).generalization_
@@ -108,13 +108,16 @@ def test_an_engine_singles_out_as_memory_does(place, held, adult, g, visits, of_
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_an_engine_certifies_as_memory_does(place, held, adult, g, visits, of_visits):
+def test_an_engine_certifies_as_memory_does(place, held, adult, g, visits, visits_artifact):
     known, holdout = adult[:2_000], adult[2_000:]
     table = held(place, holdout)
     for knowledge in ("nothing", "non_personal", "all_but_one") if place == "duckdb" else ("nothing",):
         options = {"known": known, "knowledge": knowledge}
         same(md.certify(g, table, **options), md.certify(g, holdout, **options))
-    same(md.certify(of_visits, held(place, visits), known=visits), md.certify(of_visits, visits, known=visits))
+    same(
+        md.certify(visits_artifact, held(place, visits), known=visits),
+        md.certify(visits_artifact, visits, known=visits),
+    )
 
 
 @pytest.mark.parametrize("place", LAZY)
@@ -126,7 +129,7 @@ def test_an_engine_reconstructs_as_memory_does(place, held, adult, g):
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_an_engine_links_as_memory_does(place, held, adult, g, visits, of_visits):
+def test_an_engine_links_as_memory_does(place, held, adult, g, visits, visits_artifact):
     attack = md.attacks.Linkability(["age", "education"], ["occupation"], k=60)
     same(attack.run(g, held(place, adult)), attack.run(g, adult))
     if place == "spark":
@@ -135,7 +138,7 @@ def test_an_engine_links_as_memory_does(place, held, adult, g, visits, of_visits
     same(attack.run(g, held(place, adult[500:]), held(place, people)), attack.run(g, adult[500:], people))
     attack = md.attacks.Linkability(["dose", "day"], ["ward"], k=60)
     nameless = visits.drop(columns="who")
-    same(attack.run(of_visits, held(place, nameless)), attack.run(of_visits, nameless))
+    same(attack.run(visits_artifact, held(place, nameless)), attack.run(visits_artifact, nameless))
 
 
 @pytest.mark.parametrize("place", HERE)
@@ -153,14 +156,14 @@ def test_an_engine_measures_a_release_as_memory_does(place, held, visits):
 
 
 @pytest.mark.parametrize("place", HERE)
-def test_an_engine_measures_lost_detail_as_memory_does(place, held, visits, of_visits, adult, g):
-    same(md.measures.ncp(of_visits, held(place, visits)), md.measures.ncp(of_visits, visits))
+def test_an_engine_measures_lost_detail_as_memory_does(place, held, visits, visits_artifact, adult, g):
+    same(md.measures.ncp(visits_artifact, held(place, visits)), md.measures.ncp(visits_artifact, visits))
     same(md.measures.ncp(g, held(place, adult)), md.measures.ncp(g, adult))
 
 
 @pytest.mark.parametrize("place", HERE)
-def test_an_engine_describes_as_memory_does(place, held, visits, of_visits, adult, g):
-    assert of_visits.describe(held(place, visits)) == of_visits.describe(visits)
+def test_an_engine_describes_as_memory_does(place, held, visits, visits_artifact, adult, g):
+    assert visits_artifact.describe(held(place, visits)) == visits_artifact.describe(visits)
     assert g.describe(held(place, adult)) == g.describe(adult)
 
 
@@ -181,7 +184,7 @@ def test_a_sample_is_the_same_wherever_it_is_drawn(place, held, visits, adult):
 
 
 @pytest.mark.parametrize("place", HERE)
-def test_an_engine_is_judged_on_records_drawn_from_it_as_these_are_in_memory(place, held, adult, g):
+def test_utility_of_a_sample_from_an_engine_equals_that_in_memory(place, held, adult, g):
     train, test = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     found = md.utility(g, held(place, train), "income", held(place, test), "income", by="sex", sample=2_000)
     assert found.trained_on == 2_000
@@ -192,7 +195,7 @@ def test_an_engine_is_judged_on_records_drawn_from_it_as_these_are_in_memory(pla
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["duckdb"])
-def test_drift_is_found_in_an_engine(place, held, adult, g, visits, of_visits):
+def test_drift_is_found_in_an_engine(place, held, adult, g, visits, visits_artifact):
     then, now = (part.reset_index(drop=True) for part in (adult[:2_500], adult[2_500:]))
     options = {"personal": ["race", "sex"], "progress": False}
     found = drift(g, held(place, then), "income", held(place, now), "income", **options)
@@ -202,10 +205,10 @@ def test_drift_is_found_in_an_engine(place, held, adult, g, visits, of_visits):
 
 
 @pytest.mark.parametrize("place", HERE)
-def test_an_engine_says_how_values_moved_as_memory_does(place, held, visits, of_visits):
+def test_an_engine_measures_value_shifts_as_memory_does(place, held, visits, visits_artifact):
     then, now = visits[:500], visits[500:].assign(ward="D")
     kept = md.FeatureSelection(k=3).fit(visits[["dose", "ward", "day"]], visits["ill"]).generalization_
-    for one in (of_visits, kept):
+    for one in (visits_artifact, kept):
         for partition in one.partitions:
             found = value_shift(partition, table_at(held(place, then)), table_at(held(place, now)))
             same(found, value_shift(partition, narwhals(then), narwhals(now)))
@@ -231,24 +234,24 @@ def test_the_command_judges_files_in_an_engine(tmp_path, adult):
     g.save(tmp_path / "g.json")
     adult[:3_000].to_parquet(tmp_path / "known.parquet")
     adult[3_000:].to_csv(tmp_path / "people.csv", index=False)
-    asked = ["judge", str(tmp_path / "g.json"), str(tmp_path / "people.csv"), "--label", "income", "--json"]
-    found = CliRunner().invoke(app, [*asked, "--engine", "duckdb", "--known", str(tmp_path / "known.parquet")])
+    arguments = ["judge", str(tmp_path / "g.json"), str(tmp_path / "people.csv"), "--label", "income", "--json"]
+    found = CliRunner().invoke(app, [*arguments, "--engine", "duckdb", "--known", str(tmp_path / "known.parquet")])
     assert found.exit_code == 0, found.output
     content = json.loads(found.stdout)
     in_memory = md.certify(g, adult[3_000:], known=adult[:3_000])
     assert content["certificate"]["mean_error"] == pytest.approx(1 - in_memory.mean, abs=0.005)
     assert content["attack"]["known"] == 3_000
-    assert CliRunner().invoke(app, [*asked, "--engine", "duckdb"]).exit_code != 0
-    assert CliRunner().invoke(app, [*asked, "--known", str(tmp_path / "known.parquet")]).exit_code != 0
+    assert CliRunner().invoke(app, [*arguments, "--engine", "duckdb"]).exit_code != 0
+    assert CliRunner().invoke(app, [*arguments, "--known", str(tmp_path / "known.parquet")]).exit_code != 0
 
 
 @pytest.mark.parametrize("place", HERE)
-def test_what_cannot_be_judged_in_an_engine_is_said_in_one_sentence(place, held, adult, g, visits, of_visits):
+def test_impossible_judgements_are_refused_in_one_sentence(place, held, adult, g, visits, visits_artifact):
     table = held(place, adult)
     lacking = held(place, adult.drop(columns=g.needed[0]))
-    for asked in (partial(md.attacks.SinglingOut().run, g), partial(md.certify, g, known=adult), g.describe):
+    for judge in (partial(md.attacks.SinglingOut().run, g), partial(md.certify, g, known=adult), g.describe):
         with pytest.raises(DataError, match=f"{g.needed[0]!r} is not in the data"):
-            asked(lacking)
+            judge(lacking)
     with pytest.raises(DataError, match="'income2' is not in the data"):
         md.utility(g, table, "income2", table, "income2")
     with pytest.raises(ParameterError, match="name of one of its columns"):
@@ -256,14 +259,14 @@ def test_what_cannot_be_judged_in_an_engine_is_said_in_one_sentence(place, held,
     with pytest.raises(ParameterError, match="'known' parameter"):
         md.certify(g, table)
     empty = held(place, adult[:0].astype({"age": "int64"}))
-    for asked in (partial(md.attacks.SinglingOut().run, g), partial(md.certify, g, known=adult)):
+    for judge in (partial(md.attacks.SinglingOut().run, g), partial(md.certify, g, known=adult)):
         with pytest.raises(DataError, match="rows"):
-            asked(empty)
-    for measured in (md.measures.k_anonymity, md.measures.discernibility):
+            judge(empty)
+    for measure in (md.measures.k_anonymity, md.measures.discernibility):
         with pytest.raises(DataError, match="no rows"):
-            measured(empty, ["sex"])
+            measure(empty, ["sex"])
     with pytest.raises(ParameterError, match="'who'"):
-        md.attacks.Reconstruction().run(of_visits, held(place, visits), held(place, visits))
+        md.attacks.Reconstruction().run(visits_artifact, held(place, visits), held(place, visits))
     with pytest.raises(ParameterError, match="'knowledge'"):
         md.attacks.Reconstruction("all_but_one").run(g, table, table)
 
@@ -275,17 +278,17 @@ def test_an_unseen_category_is_refused_in_an_engine(place, held, adult):
     content["attributes"][0] |= {"unseen": "refuse"}
     strict = md.Generalization.from_dict(content)
     odd = held(place, X.assign(sex="unheard of"))
-    for asked in (strict.describe, partial(md.attacks.SinglingOut().run, strict), partial(md.certify, strict)):
+    for judge in (strict.describe, partial(md.attacks.SinglingOut().run, strict), partial(md.certify, strict)):
         with pytest.raises(DataError, match="'sex' has 4,000 missing or unseen values"):
-            asked(odd)
+            judge(odd)
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_who_is_alone_is_counted_exactly_whatever_the_hashes_say(place, held, monkeypatch):
+def test_unique_records_are_counted_exactly_despite_equal_hashes(place, held, monkeypatch):
     words = pd.DataFrame({"word": ["a", "b", "a", None, "c", "d"], "n": [1.0, 2.0, 1.0, 3.0, float("nan"), None]})
     lazy, keys = with_keys(table_at(held(place, words)), ["word", "n"])
     assert count_lone_records(lazy, keys) == 4
-    if place != "spark":  # every hash alike: everybody is compared as they are
+    if place != "spark":  # with equal hashes, records are compared by value
         one = lazy.with_columns(nw.lit(0).alias("modicum_hash"))
         monkeypatch.setattr("modicum.engines.counting._hash_keys", lambda lazy, keys: one)
         assert count_lone_records(lazy, keys) == 4

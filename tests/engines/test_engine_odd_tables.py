@@ -1,4 +1,4 @@
-"""Odd tables are judged in an engine as in memory: names that are syntax, NaN for nobody, moments close together."""
+"""Odd tables are judged in an engine as in memory: names that are syntax, NaN as person ID, close moments."""
 
 import warnings
 
@@ -65,7 +65,7 @@ def test_a_column_may_have_any_name(place, held, odd, judged):
 
 
 @pytest.mark.parametrize("place", HERE)
-def test_nan_names_no_person_as_null_does(place, held):
+def test_nan_is_no_person_like_null(place, held):
     random = np.random.default_rng(0)
     who = np.where(np.arange(400) % 7, random.integers(0, 50, 400), np.nan)
     X = pd.DataFrame({"who": who, "age": random.integers(0, 30, 400), "sex": random.choice(["f", "m"], 400)})
@@ -82,9 +82,9 @@ def test_nan_names_no_person_as_null_does(place, held):
 
 @pytest.mark.parametrize("place", HERE)
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
-def test_moments_are_told_apart_to_the_microsecond_in_any_zone(place, zone, held):
+def test_moments_are_distinguished_to_the_microsecond_in_any_zone(place, zone, held):
     random = np.random.default_rng(0)
-    start = pd.Timestamp("2023-10-29 00:59:59.999990", tz=zone and "UTC")  # an hour comes twice in Berlin
+    start = pd.Timestamp("2023-10-29 00:59:59.999990", tz=zone and "UTC")  # this hour occurs twice in Berlin
     when = start.tz_convert(zone) if zone else start
     times = [when + pd.Timedelta(microseconds=int(micro)) for micro in random.integers(0, 20, 300)]
     X = pd.DataFrame({"when": pd.Series(times), "sex": random.choice(["f", "m"], 300)})
@@ -95,7 +95,7 @@ def test_moments_are_told_apart_to_the_microsecond_in_any_zone(place, zone, held
 
 
 @pytest.mark.parametrize("place", ["pandas", *HERE])
-def test_whoever_alone_has_no_date_is_described_so(place, held):
+def test_the_only_record_without_a_date_is_described_as_missing(place, held):
     days = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta([0, 0, 1, 1, 2, 2, None], unit="D"))
     X = pd.DataFrame({"day": days, "sex": ["f", "f", "m", "m", "m", "m", "f"]})
     kept = md.FeatureSelection(k=2).fit(X, X["sex"]).generalization_.drop("sex")

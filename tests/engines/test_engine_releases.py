@@ -1,4 +1,4 @@
-"""A table is released where it lives, and what is written is what the same records give in memory."""
+"""A table is released in its engine as the same records are in memory."""
 
 import json
 
@@ -20,8 +20,8 @@ QUASI = ["age", "sex", "race", "native-country", "hours-per-week", "workclass"]
 def adult():
     X, y = md.datasets.load_adult(return_X_y=True)
     X = X.assign(income=y)[:2_500]
-    gone = np.random.default_rng(0).uniform(size=len(X)) < 0.1
-    return X.assign(**{"hours-per-week": X["hours-per-week"].astype(float).where(~gone)})
+    missing = np.random.default_rng(0).uniform(size=len(X)) < 0.1
+    return X.assign(**{"hours-per-week": X["hours-per-week"].astype(float).where(~missing)})
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def same_figures(one, other):
 
 
 def check_same(anonymizer, place, held, X, path, rows_at_once=300, **options):
-    """Released in its engine in many parts, and in memory: the same records and figures."""
+    """Release in the engine in many parts, and in memory; check equal records and figures."""
     memory = anonymizer.fit(X, X["income"]).release_
     there = anonymizer.release_to(held(place, X), path, "income", rows_at_once=rows_at_once, **options).release_
     assert records(there.frame, memory.frame.columns) == records(memory.frame)
@@ -65,9 +65,9 @@ def check_same(anonymizer, place, held, X, path, rows_at_once=300, **options):
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_every_engine_writes_the_release_that_memory_gives(place, held, adult, schema, tmp_path):
-    asked = {} if place == "spark" else {"l": 3, "sensitive": "occupation"}  # each pass takes Spark a second or two
-    anonymizer = md.Mondrian(k=10, quasi_identifiers=QUASI, schema=schema, **asked)
+def test_every_engine_writes_the_same_release_as_memory(place, held, adult, schema, tmp_path):
+    options = {} if place == "spark" else {"l": 3, "sensitive": "occupation"}  # each pass takes Spark a second or two
+    anonymizer = md.Mondrian(k=10, quasi_identifiers=QUASI, schema=schema, **options)
     check_same(anonymizer, place, held, adult, tmp_path / "released", rows_at_once=1_500 if place == "spark" else 400)
 
 
@@ -77,15 +77,15 @@ def test_spark_grows_the_guided_tree_too(held, adult, schema, tmp_path):
     check_same(anonymizer, "spark", held, adult, tmp_path / "released", rows_at_once=1_500, partition_by=["income"])
 
 
-@pytest.mark.parametrize("asked", [{"output": "ranges"}, {"representatives": "mean"}], ids=["ranges", "mean"])
+@pytest.mark.parametrize("options", [{"output": "ranges"}, {"representatives": "mean"}], ids=["ranges", "mean"])
 @pytest.mark.parametrize("method", METHODS)
-def test_what_stands_for_groups_is_the_same(method, asked, held, adult, schema, tmp_path):
-    anonymizer = method(k=10, quasi_identifiers=QUASI, schema=schema, **asked)
+def test_representatives_of_groups_are_the_same(method, options, held, adult, schema, tmp_path):
+    anonymizer = method(k=10, quasi_identifiers=QUASI, schema=schema, **options)
     check_same(anonymizer, "duckdb", held, adult, tmp_path / "released.parquet")
 
 
 @pytest.mark.parametrize(
-    ("method", "asked"),
+    ("method", "options"),
     [
         (md.Mondrian, {"l": 2, "diversity": "entropy"}),
         (md.Mondrian, {"t": 0.3}),
@@ -94,8 +94,8 @@ def test_what_stands_for_groups_is_the_same(method, asked, held, adult, schema, 
     ],
     ids=["entropy", "closeness", "recursive", "both"],
 )
-def test_diversity_and_closeness_hold_as_in_memory(method, asked, held, adult, schema, tmp_path):
-    anonymizer = method(k=10, quasi_identifiers=QUASI, sensitive="occupation", schema=schema, **asked)
+def test_diversity_and_closeness_hold_as_in_memory(method, options, held, adult, schema, tmp_path):
+    anonymizer = method(k=10, quasi_identifiers=QUASI, sensitive="occupation", schema=schema, **options)
     check_same(anonymizer, "duckdb", held, adult, tmp_path / "released.parquet")
 
 
@@ -107,7 +107,7 @@ def test_a_release_is_written_in_partitions_or_as_csv(held, adult, schema, tmp_p
     assert sorted(each.name for each in tmp_path.iterdir()) == ["folders", "released.csv"]
 
 
-def test_kinds_are_found_and_a_small_table_is_one_part(held, adult, tmp_path):
+def test_kinds_are_inferred_and_a_small_table_is_one_part(held, adult, tmp_path):
     X = adult[["age", "sex", "income"]]
     memory = md.Mondrian(k=20).fit(X.drop(columns="income"), X["income"]).release_
     there = md.Mondrian(k=20).release_to(held("duckdb", X), tmp_path / "released.parquet", "income").release_
@@ -115,7 +115,7 @@ def test_kinds_are_found_and_a_small_table_is_one_part(held, adult, tmp_path):
     same_figures(there, memory)
 
 
-def test_numbers_and_dates_of_every_type_are_released_in_it(held, tmp_path):
+def test_numbers_and_dates_are_released_in_their_type(held, tmp_path):
     random = np.random.default_rng(3)
     X = pd.DataFrame(
         {
@@ -132,13 +132,13 @@ def test_numbers_and_dates_of_every_type_are_released_in_it(held, tmp_path):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_part_that_cannot_be_split_is_finished_whole(method, held, tmp_path):
+def test_a_part_that_cannot_be_split_is_released_whole(method, held, tmp_path):
     X = pd.DataFrame({"a": [1] * 900 + list(range(2, 102)), "b": ["x"] * 1_000, "income": [0, 1] * 500})
     schema = md.Schema.infer(X).with_roles(label="income")
     check_same(method(k=10, schema=schema), "duckdb", held, X, tmp_path / "released.parquet", rows_at_once=100)
 
 
-def test_a_broken_release_never_takes_the_place_of_a_good_one(held, adult, schema, tmp_path, monkeypatch):
+def test_a_broken_release_never_replaces_a_good_one(held, adult, schema, tmp_path, monkeypatch):
     from modicum.anonymizers.out_of_core import engine_release
 
     anonymizer = md.Mondrian(k=10, quasi_identifiers=QUASI, schema=schema)
@@ -153,7 +153,7 @@ def test_a_broken_release_never_takes_the_place_of_a_good_one(held, adult, schem
     assert good.k >= 10
 
 
-def test_nothing_is_left_behind_where_a_part_fails(held, adult, schema, tmp_path, monkeypatch):
+def test_nothing_is_left_behind_when_a_part_fails(held, adult, schema, tmp_path, monkeypatch):
     def broken(self, table):
         raise DataError("This part is broken.")
 
@@ -165,7 +165,7 @@ def test_nothing_is_left_behind_where_a_part_fails(held, adult, schema, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_an_engine_cannot_release_is_told_in_a_sentence(held, adult, schema, tmp_path):
+def test_impossible_releases_are_refused_in_a_sentence(held, adult, schema, tmp_path):
     X, out = held("duckdb", adult), tmp_path / "released.parquet"
     person = schema.with_roles(person="fnlwgt") if "fnlwgt" in schema else schema.with_roles(person="capital-gain")
     refused = [
@@ -187,7 +187,7 @@ def test_what_an_engine_cannot_release_is_told_in_a_sentence(held, adult, schema
 
 
 def same_anatomy(anatomy, place, held, X, folder, **options):
-    """An anatomy made in memory and where the table lives: the same rows in both tables, and the same figures."""
+    """Release an anatomy in memory and in the engine; check equal rows and figures."""
     memory = anatomy.fit(X).release_
     there = anatomy.release_to(held(place, X), folder, **options).release_
     read = AnatomyRelease.load(folder)
@@ -200,7 +200,7 @@ def same_anatomy(anatomy, place, held, X, folder, **options):
 
 @pytest.mark.filterwarnings("ignore::modicum.errors.PrivacyWarning")
 @pytest.mark.parametrize("place", LAZY)
-def test_every_engine_writes_the_anatomy_that_memory_gives(place, held, adult, schema, tmp_path):
+def test_every_engine_writes_the_same_anatomy_as_memory(place, held, adult, schema, tmp_path):
     X = adult[["age", "sex", "hours-per-week", "education", "income"]]
     own = schema.select(X.columns.tolist())
     anatomy = md.Anatomy(l=3, sensitive="education", grouping="dealt", schema=own, random_state=5)
@@ -217,14 +217,14 @@ def test_records_of_too_frequent_values_are_left_out_as_in_memory(held, adult, t
 
 
 @pytest.mark.filterwarnings("ignore::modicum.errors.PrivacyWarning")
-def test_several_sensitive_columns_have_groups_each(held, adult, tmp_path):
+def test_several_sensitive_columns_are_released_as_in_memory(held, adult, tmp_path):
     X = adult[["age", "sex", "education", "occupation"]].fillna("unknown")
     anatomy = md.Anatomy(l=3, sensitive=["education", "occupation"], grouping="dealt", random_state=1)
     same_anatomy(anatomy, "duckdb", held, X, tmp_path / "released")
 
 
 @pytest.mark.filterwarnings("ignore::modicum.errors.PrivacyWarning")
-def test_the_order_of_an_anatomy_says_nothing_of_its_values(held, adult, tmp_path):
+def test_the_order_of_an_anatomy_reveals_nothing_about_its_values(held, adult, tmp_path):
     X = adult[["age", "education"]]
     md.Anatomy(l=3, sensitive="education", grouping="dealt", random_state=1).release_to(
         held("duckdb", X), tmp_path / "released"
@@ -244,7 +244,7 @@ def test_a_broken_anatomy_is_not_written(held, adult, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_an_engine_cannot_anatomize_is_told_in_a_sentence(held, adult, tmp_path):
+def test_impossible_anatomies_are_refused_in_a_sentence(held, adult, tmp_path):
     X, out = held("duckdb", adult[["age", "education", "workclass"]]), tmp_path / "released"
     refused = [
         (md.Anatomy(l=3, sensitive="education"), {}, "must be 'dealt'"),
@@ -260,12 +260,12 @@ def test_what_an_engine_cannot_anatomize_is_told_in_a_sentence(held, adult, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_commands_write_with_an_engine_what_they_write_without(adult, tmp_path):
+def test_anonymize_writes_the_same_with_an_engine_as_without(adult, tmp_path):
     from modicum.cli.main import app
 
     runner = CliRunner()
     adult.to_csv(tmp_path / "in.csv", index=False)
-    asked = [
+    arguments = [
         "anonymize",
         str(tmp_path / "in.csv"),
         "--quasi-identifiers",
@@ -274,13 +274,17 @@ def test_the_commands_write_with_an_engine_what_they_write_without(adult, tmp_pa
         "income",
         "--json",
     ]
-    told = {}
+    outputs = {}
     for name, options in {"memory": [], "engine": ["--engine", "duckdb", "--rows-at-once", "500"]}.items():
-        result = runner.invoke(app, [*asked, "-o", str(tmp_path / f"{name}.csv"), *options])
+        result = runner.invoke(app, [*arguments, "-o", str(tmp_path / f"{name}.csv"), *options])
         assert result.exit_code == 0, result.output
-        told[name] = json.loads(result.stdout)
-    assert {**told["engine"], "ncp": 0, "ncp_by_attribute": 0} == {**told["memory"], "ncp": 0, "ncp_by_attribute": 0}
-    lines = [sorted((tmp_path / f"{name}.csv").read_text().splitlines()) for name in told]
+        outputs[name] = json.loads(result.stdout)
+    assert {**outputs["engine"], "ncp": 0, "ncp_by_attribute": 0} == {
+        **outputs["memory"],
+        "ncp": 0,
+        "ncp_by_attribute": 0,
+    }
+    lines = [sorted((tmp_path / f"{name}.csv").read_text().splitlines()) for name in outputs]
     assert lines[0] == lines[1]
 
 
@@ -288,28 +292,28 @@ def test_anatomize_works_in_an_engine(adult, tmp_path):
     from modicum.cli.main import app
 
     adult[["age", "sex", "occupation", "income"]].to_csv(tmp_path / "in.csv", index=False)
-    asked = ["anatomize", str(tmp_path / "in.csv"), "--sensitive", "occupation", "--label", "income", "--json"]
-    asked += ["--grouping", "dealt", "--seed", "3", "--drop-missing", "--format", "parquet"]
-    told = []
+    arguments = ["anatomize", str(tmp_path / "in.csv"), "--sensitive", "occupation", "--label", "income", "--json"]
+    arguments += ["--grouping", "dealt", "--seed", "3", "--drop-missing", "--format", "parquet"]
+    outputs = []
     for name, options in {"memory": [], "engine": ["--engine", "duckdb"]}.items():
-        result = CliRunner().invoke(app, [*asked, "-o", str(tmp_path / name), *options])
+        result = CliRunner().invoke(app, [*arguments, "-o", str(tmp_path / name), *options])
         assert result.exit_code == 0, result.output
-        told.append(json.loads(result.stdout) | {"folder": "", "warnings": []})
-    assert told[0] == told[1]
+        outputs.append(json.loads(result.stdout) | {"folder": "", "warnings": []})
+    assert outputs[0] == outputs[1]
     memory, engine = (AnatomyRelease.load(tmp_path / name) for name in ("memory", "engine"))
     assert records(engine.identifying, memory.identifying.columns) == records(memory.identifying)
     assert records(engine.sensitive) == records(memory.sensitive)
 
 
-@pytest.mark.parametrize("asked", [{}, {"t": 0.2, "sensitive": "ill"}], ids=["k", "t"])
+@pytest.mark.parametrize("options", [{}, {"t": 0.2, "sensitive": "ill"}], ids=["k", "t"])
 @pytest.mark.parametrize("method", [md.Mondrian, md.AccuracyGuided])
-def test_a_number_with_very_many_values_is_cut_where_memory_cuts_it(method, asked, held, tmp_path, monkeypatch):
+def test_a_number_with_very_many_values_is_cut_where_memory_cuts_it(method, options, held, tmp_path, monkeypatch):
     monkeypatch.setattr("modicum.anonymizers.out_of_core.whole_task.MOST_NUMBERS", 200)
     monkeypatch.setattr("modicum.anonymizers.out_of_core.whole_task.RANGES", 20)
     monkeypatch.setattr("modicum.anonymizers.out_of_core.cut_tree._FETCHED", 300)
     random = np.random.default_rng(7)
     pay = random.lognormal(3, 1, 4_000)
-    pay[random.uniform(size=4_000) < 0.2] = 12.5  # often the same
+    pay[random.uniform(size=4_000) < 0.2] = 12.5  # a frequent value
     X = pd.DataFrame(
         {
             "pay": np.where(random.uniform(size=4_000) < 0.15, np.nan, pay),
@@ -321,7 +325,7 @@ def test_a_number_with_very_many_values_is_cut_where_memory_cuts_it(method, aske
     )
     schema = md.Schema.infer(X).with_roles(label="income")
     quasi = ["pay", "height", "sex"]
-    anonymizer = method(k=10, quasi_identifiers=quasi, schema=schema, **asked)
+    anonymizer = method(k=10, quasi_identifiers=quasi, schema=schema, **options)
     check_same(anonymizer, "duckdb", held, X, tmp_path / "released.parquet", rows_at_once=150)
     with pytest.raises(DataError, match="use Mondrian"):
         md.RPlusTree(k=10, quasi_identifiers=quasi).release_to(held("duckdb", X), tmp_path / "o", rows_at_once=150)

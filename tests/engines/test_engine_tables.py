@@ -1,4 +1,4 @@
-"""A table is counted where it lives, and every place finds the same."""
+"""Counting a table in its engine gives the same result everywhere."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ NAMES = ["marital.status", "(part)", '"q"', "it's; --", "a`b", "😀", "a\\b", "
 
 
 @pytest.mark.parametrize("place", LAZY)
-def test_no_name_of_a_column_is_taken_for_syntax(place, held):
+def test_column_names_are_never_read_as_syntax(place, held):
     names = NAMES[:1] if place == "spark" else NAMES
     for name in names:
         X = pd.DataFrame({name: ["no", "yes", "no", "yes"], "n": [1, 2, 3, 4]})
@@ -72,18 +72,18 @@ def test_no_name_of_a_column_is_taken_for_syntax(place, held):
 
 
 @pytest.mark.parametrize("name", ["*", "^n.*$"])
-def test_a_name_that_stands_for_several_columns_is_refused(name, held):
+def test_a_name_that_is_a_pattern_for_columns_is_refused(name, held):
     with pytest.raises(DataError, match="is a pattern for several columns; rename the column"):
         table_at(held("polars-lazy", pd.DataFrame({name: [1], "n": [2]})))
 
 
 @pytest.mark.parametrize("name", ["(records)", "(hash)"])
-def test_records_are_drawn_whatever_the_name_of_a_column(name, held):
+def test_records_are_drawn_with_any_column_name(name, held):
     table = table_at(held("duckdb", pd.DataFrame({name: [1, 2]})))
     assert draw_records(table, [name], 2)[name].to_list() in ([1, 2], [2, 1])
 
 
-def test_a_name_that_is_needed_is_refused(held):
+def test_a_reserved_name_is_refused(held):
     table = table_at(held("duckdb", pd.DataFrame({"(records)": [1, 2]})))
     with pytest.raises(DataError, match="is reserved for internal use; rename the column"):
         table.count_by(["(records)"])
