@@ -1,4 +1,4 @@
-"""What every benchmark shares: its command line, timing, the machine, and the file its figures go to."""
+"""The common parts of all benchmarks: command line, timing, the machine, and the file of results."""
 
 import argparse
 import importlib.metadata
@@ -28,7 +28,7 @@ os.environ.setdefault("MODICUM_DATA", str(ROOT.parent / "shared" / "data"))
 
 
 class Speed(float):
-    """A figure of time among those of a `quick()`: it agrees with the stored one within a factor."""
+    """A time among the figures of a `quick()`: it agrees with the stored one within a factor."""
 
     factor = 2.0
 
@@ -41,10 +41,10 @@ def read_options(
     flags: Mapping[str, str] | None = None,
     elsewhere: Sequence[str] = (),
 ) -> argparse.Namespace:
-    """Read a benchmark's command line; of an imported module return the defaults.
+    """Read a benchmark's command line; return the defaults if the module is imported.
 
-    Call it before the slow imports, so that `--help` answers at once: what is measured, read and written, and how long
-    that took.
+    Call it before the slow imports, so that `--help` answers at once with what is measured, read and written, and how
+    long that took.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ def read_options(
     about : str
         Its docstring.
     reads : sequence of str
-        Files of the folder that MODICUM_DATA names.
+        Files in the folder that MODICUM_DATA names.
     sections : bool
-        Whether parts of it can be run alone, see `run_sections`.
+        Whether sections can be run alone, see `run_sections`.
     flags : mapping of str to str
-        Options with their help; one that takes a value ends with "=".
+        Options with their help; an option that takes a value ends with "=".
     elsewhere : sequence of str
-        Packages and modules that other processes load for it: its result rests on them as well.
+        Packages and modules that other processes load for the benchmark; its result depends on them too.
     """
     is_run = module == "__main__"
     _ELSEWHERE[Path(sys.argv[0]).stem if is_run else module.rpartition(".")[2]] = tuple(elsewhere)
@@ -69,31 +69,31 @@ def read_options(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if sections:
-        parser.add_argument("sections", nargs="*", metavar="section", help="run these sections alone")
+        parser.add_argument("sections", nargs="*", metavar="section", help="run only these sections")
     for flag, text in (flags or {}).items():
         parser.add_argument(flag.rstrip("="), help=text, **({} if flag.endswith("=") else {"action": "store_true"}))
     return parser.parse_args(None if is_run else [])
 
 
 def list_elsewhere(name: str) -> tuple[str, ...]:
-    """The packages that a benchmark's other processes load."""
+    """List the packages that a benchmark's other processes load."""
     return _ELSEWHERE.get(name, ())
 
 
 def _describe(name: str, reads: Sequence[str]) -> str:
-    """What a benchmark reads and writes, and how long each part of it took when last run."""
+    """Describe what a benchmark reads and writes, and how long each part took in the last run."""
     path = RESULTS / f"{name}.json"
     times = _read_times(json.loads(path.read_text())) if path.exists() else {}
     took = ", ".join(f"{part} {taken:,.0f} s" for part, taken in times.items()) or "not recorded"
     return (
-        f"reads:  {', '.join(reads) or 'the embedded data alone'}{' of the folder MODICUM_DATA' if reads else ''}\n"
+        f"reads:  {', '.join(reads) or 'only the embedded data'}{' of the folder MODICUM_DATA' if reads else ''}\n"
         f"writes: benchmarks/results/{name}.json; then benchmarks/claims/check.py --write renews the pages\n"
         f"took:   {took}"
     )
 
 
 def _read_times(result: dict[str, Any]) -> dict[str, float]:
-    """The seconds of each part, as recorded with it; of an older result those that its sections have."""
+    """Return the recorded seconds of each part; for an older result those of its sections."""
     if "runs" in result:
         return {part: run["seconds"] for part, run in result["runs"].items()}
     figures = result["figures"] if isinstance(result["figures"], dict) else {}
@@ -102,7 +102,7 @@ def _read_times(result: dict[str, Any]) -> dict[str, float]:
 
 
 def seconds(run: Callable[[], Any], repeat: int = 5) -> float:
-    """The median time of a call, after one that does not count (compilation, caches)."""
+    """Return the median time of a call, after one warm-up call (compilation, caches)."""
     run()
     times = []
     for _ in range(repeat):
@@ -113,7 +113,7 @@ def seconds(run: Callable[[], Any], repeat: int = 5) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """Where and with what the figures were measured."""
+    """Return the machine and the versions with which the figures are measured."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -127,7 +127,7 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit of this checkout; a copy without its history names it in MODICUM_COMMIT."""
+    """Return the commit of this checkout; for a copy without history, MODICUM_COMMIT names it."""
     if named := os.environ.get("MODICUM_COMMIT"):
         return named
     command = ["git", "rev-parse", "--short", "HEAD"]
@@ -141,7 +141,7 @@ def _cpu() -> str:
 
 
 def write(name: str, figures: Any, parts: Sequence[str] = (ALL,), start: float = _START) -> None:
-    """Write figures as results/NAME.json, with their machine; of the new parts how long they took, by which code."""
+    """Write figures to results/NAME.json with their machine; for the new parts also their time and code."""
     path = RESULTS / f"{name}.json"
     known = json.loads(path.read_text()) if ALL not in parts and path.exists() else {}
     run = {"commit": commit(), "seconds": round(time.perf_counter() - start, 1)}
@@ -151,13 +151,13 @@ def write(name: str, figures: Any, parts: Sequence[str] = (ALL,), start: float =
 
 
 def write_result(name: str, result: dict[str, Any]) -> None:
-    """Write a file of results as it is."""
+    """Write a file of results."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
 def figures_of(name: str) -> Any:
-    """The figures that were written last; an empty dict where there are none."""
+    """Return the figures written last; an empty dict if there are none."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text())["figures"] if path.exists() else {}
 
@@ -169,10 +169,10 @@ def run_sections(
     join: Callable[[dict, dict], dict] | None = None,
     complete: Callable[[dict], dict] | None = None,
 ) -> None:
-    """Run the sections that were asked for, or all; write each when it is finished, with its commit.
+    """Run the requested sections, or all; write each when it is finished, with its commit.
 
-    `join` makes one section of what was found before and what is new, where only a part was measured again;
-    `complete` adds to all figures what follows from them.
+    `join` combines a section's earlier and new figures, if only a part was measured again; `complete` adds derived
+    figures.
     """
     if unknown := set(asked.sections) - sections.keys():
         raise SystemExit(f"There is no section {', '.join(sorted(unknown))}; there are {', '.join(sections)}.")
@@ -180,17 +180,17 @@ def run_sections(
     for section in asked.sections or sections:
         here, start = machine(), time.perf_counter()
         where = {key: here[key] for key in ("commit", "cpu", "cores")}
-        # Seconds of a resumed section are those of its last run alone.
+        # The seconds of a resumed section cover only its last run.
         new = sections[section]() | {"machine": where, "resumed": getattr(asked, "resume", False)}
         found[section] = join(found[section], new) if join else new
         write(name, complete(found) if complete else found, [section], start)
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:
-    """Lines of cells as a table."""
+    """Return rows of cells as a Markdown table."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
 
 
 def judged(value: float, target: float) -> str:
-    """'ok' or 'MISSED' beside a target."""
+    """Say whether a target is met: 'ok' or 'MISSED'."""
     return f"(target ≤ {target:g}: {'ok' if value <= target else 'MISSED'})"

@@ -1,6 +1,6 @@
-"""Which code a result rests on: the modules of modicum, and the benchmarks' own, that a process has loaded.
+"""Record the code behind a result: the modules of modicum and of the benchmarks that a process has loaded.
 
-Each has a hash of its code, which comments, docstrings and formatting do not change.
+Each gets a hash of its code; comments, docstrings and formatting do not change the hash.
 """
 
 import ast
@@ -14,13 +14,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 _NO_PART = ("benchmarks/common.py", "benchmarks/loaded_code.py", "benchmarks/claims/")
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-_FORM = {"ctx", "kind", "type_comment"}  # fields of a node that no code depends on
+_FORM = {"ctx", "kind", "type_comment"}  # fields of a node that do not affect the code
 
 
 def hash_loaded(elsewhere: Iterable[str] = ()) -> dict[str, str]:
-    """The hash of every module that this process has loaded, by its path.
+    """Return the hash of every module that this process has loaded, by path.
 
-    `elsewhere` are packages and modules that other processes load for it, such as `modicum.service`.
+    `elsewhere` names packages and modules that other processes load for it, such as `modicum.service`.
     """
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     files = {Path(file).resolve() for file in modules if file}
@@ -37,19 +37,19 @@ def _require_own(package: Any) -> None:
 
 
 def _files(name: str) -> Iterator[Path]:
-    """The file of a module, or all files of a package."""
+    """Yield the file of a module, or all files of a package."""
     base = ROOT / ("src" if name.startswith("modicum") else "benchmarks") / name.replace(".", "/")
     yield from base.rglob("*.py") if base.is_dir() else [base.with_suffix(".py")]
 
 
 def list_changed(recorded: Mapping[str, str], root: Path = ROOT) -> list[str]:
-    """The modules whose code is not what was recorded, or that are gone."""
+    """List the modules whose code differs from the record, or that are missing."""
     return [path for path, known in recorded.items() if not (root / path).exists() or hash_file(root / path) != known]
 
 
 @cache
 def hash_file(path: Path) -> str:
-    """A hash of a file's code; the same on every version of Python.
+    """Hash a file's code; the hash is the same on every version of Python.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def hash_code(code: str) -> str:
 
 
 def _plain(node: Any) -> Any:
-    """A tree as tuples, without docstrings and without what a version of Python may add to its nodes."""
+    """Return a syntax tree as tuples, without docstrings and without fields that depend on the version of Python."""
     if isinstance(node, list):
         return tuple(map(_plain, node))
     if not isinstance(node, ast.AST):

@@ -1,13 +1,12 @@
-"""A quick form of a benchmark, which says whether its result still stands though code has changed.
+"""Run a quick form of a benchmark, to see whether its result is still valid after a change of code.
 
-    python benchmarks/claims/canary.py pat demo     # these
+    python benchmarks/claims/canary.py pat demo     # these results
     python benchmarks/claims/canary.py --all-stale  # every result whose code has changed
 
-A benchmark's `quick()` gives some figures of its result anew, by their paths: one split, one seed, minutes at most.
-Where each agrees with what the result has, the result keeps the new code beside it as `canary`; else nothing is written
-and the figures that moved are named. A figure agrees within its interval, or within half of what splits differ, where
-the result has one of these; a whole number must be the same, a time be within a factor (`common.Speed`), all else
-within 1%.
+A benchmark's `quick()` computes some figures of its result again, by their paths: one split, one seed, minutes at most.
+If all agree with the result, the result records the new code as `canary`; otherwise nothing is written, and the figures
+that moved are printed. A figure must agree within its interval or within half the range of its splits, if the result
+has one of these. A whole number must be the same, a time within a factor (`common.Speed`), and all else within 1%.
 """
 
 import argparse
@@ -32,7 +31,7 @@ CLOSE = 0.01
 
 
 class Compared(NamedTuple):
-    """A figure found anew, what the result has, and how far they may be apart."""
+    """A new figure, the stored one, the tolerance, and whether they agree."""
 
     found: float
     stored: float
@@ -41,7 +40,7 @@ class Compared(NamedTuple):
 
 
 def compare(name: str, path: str, found: float) -> Compared:
-    """A figure beside that of the result."""
+    """Compare a figure with that of the result."""
     stored = values.value_of(name, path)
     if isinstance(found, common.Speed):
         return Compared(found, stored, found.factor, stored / found.factor <= found <= stored * found.factor)
@@ -50,7 +49,7 @@ def compare(name: str, path: str, found: float) -> Compared:
 
 
 def find_tolerance(name: str, path: str, stored: float) -> float:
-    """How far a figure may be from the stored one: by its interval, by what splits differ, or by its size."""
+    """Return the tolerance for a figure: by its interval, by the range of the splits, or by its size."""
     segments = re.findall(values._SEGMENT, path)
     key = segments[-1].strip('"')
     around = values.value_of(name, ".".join(segments[:-1])) if len(segments) > 1 else values.figures_of(name)
@@ -70,7 +69,7 @@ def _name_intervals(key: str) -> tuple[str, ...]:
 
 
 def run(name: str) -> bool:
-    """Run one canary; whether it agrees, which is then kept in the result."""
+    """Run one canary and return whether it agrees; if so, record it in the result."""
     start = time.perf_counter()
     found = importlib.import_module(f"{_script(name).parent.name}.{name}").quick()
     compared = {path: compare(name, path, value) for path, value in found.items()}
@@ -93,22 +92,22 @@ def _keep(name: str, figures: dict[str, Any], seconds: float) -> None:
 
 
 def main() -> int:
-    """Run the canaries that were asked for, each in a process of its own; 1 where one did not agree."""
+    """Run the named canaries, each in its own process; return 1 if one did not agree."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a result")
     parser.add_argument("--all-stale", action="store_true", help="every result whose code has changed")
     parser.add_argument("--here", action="store_true", help="in this process")
-    asked = parser.parse_args()
-    if asked.here:
-        return min(1, sum(not run(name) for name in asked.names))
-    names = list(find_stale()) if asked.all_stale else asked.names
+    options = parser.parse_args()
+    if options.here:
+        return min(1, sum(not run(name) for name in options.names))
+    names = list(find_stale()) if options.all_stale else options.names
     failed = [name for name in names if _run_apart(name)]
     print(f"measure again: {', '.join(failed)}" if failed else f"{len(names)} results agree")
     return int(bool(failed))
 
 
 def _run_apart(name: str) -> int:
-    """Run a canary by as many threads as its benchmark asks for; its exit status."""
+    """Run a canary with as many threads as its benchmark uses; return its exit status."""
     one = "OMP_NUM_THREADS=1 python" in _script(name).read_text(encoding="utf-8")
     threads = {"OMP_NUM_THREADS": "1"} if one else {}
     return subprocess.run([sys.executable, __file__, name, "--here"], env=os.environ | threads).returncode

@@ -1,11 +1,11 @@
-"""Every measured number that README and docs publish, read again from benchmarks/results.
+"""Check every measured number in README and docs against benchmarks/results.
 
-    python benchmarks/claims/check.py            # one line for each fault; fails where there is one
-    python benchmarks/claims/check.py --write    # writes what the results say into the pages
-    python benchmarks/claims/check.py --code     # fails also where the code that a result rests on has changed
+    python benchmarks/claims/check.py            # prints one line for each fault; fails if there is one
+    python benchmarks/claims/check.py --write    # writes the numbers of the results into the pages
+    python benchmarks/claims/check.py --code     # also fails if the code behind a result has changed
 
-`docs/claims.toml` says of each number where it comes from (see pages.py). A sentence that is gone or stands twice is a
-fault, and so is every other number in prose that looks measured (see prose.py).
+`docs/claims.toml` names the source of each number (see pages.py). A sentence that is missing or appears twice is a
+fault, and so is any other number in prose that looks measured (see prose.py).
 """
 
 import argparse
@@ -28,7 +28,7 @@ NOTHING = Page()
 
 
 class Fault(NamedTuple):
-    """Where a page and the results differ: the place in the page, what is written, what should be."""
+    """A difference between a page and the results: the position, the page's text, and what is wrong."""
 
     at: int
     said: str
@@ -36,7 +36,7 @@ class Fault(NamedTuple):
 
 
 def list_pages(root: Path = ROOT) -> dict[str, Path]:
-    """README and all Markdown under docs, by the name that claims.toml has for them."""
+    """Return README and all Markdown pages under docs, by their names in claims.toml."""
     docs = root / "docs"
     return {"README.md": root / "README.md"} | {
         path.relative_to(docs).as_posix(): path for path in sorted(docs.rglob("*.md"))
@@ -44,7 +44,7 @@ def list_pages(root: Path = ROOT) -> dict[str, Path]:
 
 
 def find_faults(text: str, page: Page = NOTHING) -> list[Fault]:
-    """All faults of one page, in order.
+    """Return all faults of one page, in order.
 
     Examples
     --------
@@ -54,17 +54,17 @@ def find_faults(text: str, page: Page = NOTHING) -> list[Fault]:
     """
     found, known = [], []
     for claim in page.claims:
-        stands = find_places(text, claim)
-        if not stands or (len(stands) > 1 and not claim.every):
-            at = stands[1].at if stands else find_near(text, claim)
-            found.append(Fault(at, claim.text, f"stands {len(stands)} times" if stands else "the page has lost it"))
-        for place in stands:
+        places = find_places(text, claim)
+        if not places or (len(places) > 1 and not claim.every):
+            at = places[1].at if places else find_near(text, claim)
+            found.append(Fault(at, claim.text, f"appears {len(places)} times" if places else "missing from the page"))
+        for place in places:
             known += [(start, end) for start, end, _ in place.numbers]
             found += _check_numbers(claim, place.numbers)
             found += [Fault(place.at, statement, why) for statement, why in _check_statements(claim)]
     here, odd = tables.find(text, page.tables)
     found += [
-        Fault(0, table.head, f"stands {abs(by)} times too {'often' if by > 0 else 'rarely'}") for table, by in odd
+        Fault(0, table.head, f"appears {abs(by)} times too {'often' if by > 0 else 'rarely'}") for table, by in odd
     ]
     for own in here:
         known.append((own.at, own.at + len(own.text)))
@@ -81,7 +81,7 @@ def _check_numbers(claim: Claim, numbers: Iterable[tuple[int, int, str]]) -> Ite
 
 
 def why_not(source: str, said: str) -> str | None:
-    """Why a number is not what its source says; None where it is, or cannot be looked up."""
+    """Explain why a number differs from its source; None if it agrees or cannot be looked up."""
     kind, _, where = source.partition(" ")
     if kind == "given":
         return given.why_not(where, said)
@@ -95,7 +95,7 @@ def why_not(source: str, said: str) -> str | None:
 
 
 def _check_statements(claim: Claim) -> Iterator[tuple[str, str]]:
-    """The statements of a claim that are not true of the results, or cannot be read."""
+    """Yield the statements of a claim that are false for the results, or cannot be read."""
     for statement in claim.holds:
         try:
             value = evaluate_claim(statement)
@@ -119,7 +119,7 @@ def _check_table(own: tables.Found) -> Iterator[Fault]:
 
 
 def rewrite(text: str, page: Page) -> str:
-    """The page as the results have it; what cannot be read stays, and stays a fault."""
+    """Return the page with the numbers of the results; numbers that cannot be read stay, and remain faults."""
     new = {(own.at, own.at + len(own.text)): tables.make(own.table)
            for own in tables.find(text, page.tables)[0] if tables.can_make(own.table)}  # fmt: skip
     for claim in page.claims:
@@ -133,7 +133,7 @@ def rewrite(text: str, page: Page) -> str:
 
 
 def list_unchecked(known: Iterable[Page]) -> list[str]:
-    """What cannot be compared here: tables whose libraries or results, and figures whose papers are not at hand."""
+    """List what cannot be checked here: tables without their libraries or results, figures without their papers."""
     known = list(known)
     made = sum(not tables.can_make(table) for page in known for table in page.tables)
     absent = tuple(f"{key} " for key in cited.KEYS if not cited.text_of(key))
@@ -147,7 +147,7 @@ def list_unchecked(known: Iterable[Page]) -> list[str]:
 
 
 def find_outdated(known: dict[str, Page]) -> Iterator[str]:
-    """What the pages claim by results whose code has changed (see staleness.py)."""
+    """Yield the claims that depend on results whose code has changed (see staleness.py)."""
     for name, why in find_stale().items():
         own = {page: sum(_rests_on(name, claim) for claim in content.claims) for page, content in known.items()}
         shown = ", ".join(f"{page} ({count})" for page, count in own.items() if count)
@@ -155,7 +155,7 @@ def find_outdated(known: dict[str, Page]) -> Iterator[str]:
             {page for page, content in known.items() for table in content.tables if name in table.results}
         )
         rest = [f"sentences of {shown}"] * bool(shown) + [f"tables of {', '.join(tables_of)}"] * bool(tables_of)
-        yield f"benchmarks/results/{name}.json: {why}; {' and '.join(rest)} rest on it"
+        yield f"benchmarks/results/{name}.json: {why}; {' and '.join(rest)} depend on it"
 
 
 def _rests_on(name: str, claim: Claim) -> bool:
@@ -163,22 +163,22 @@ def _rests_on(name: str, claim: Claim) -> bool:
 
 
 def main() -> int:
-    """Check (or write) every page; 1 where a fault is left."""
+    """Check (or write) every page; return 1 if a fault is left."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="write what the results say into the pages")
-    parser.add_argument("--code", action="store_true", help="fail where the code that a result rests on has changed")
-    asked, known = parser.parse_args(), read(CLAIMS)
+    parser.add_argument("--write", action="store_true", help="write the numbers of the results into the pages")
+    parser.add_argument("--code", action="store_true", help="also fail if the code behind a result has changed")
+    options, known = parser.parse_args(), read(CLAIMS)
     found = [f"docs/claims.toml: there is no page {name}" for name in known.keys() - list_pages().keys()]
     for name, path in list_pages().items():
         text, page = path.read_text(encoding="utf-8"), known.get(name, NOTHING)
-        if asked.write and (new := rewrite(text, page)) != text:
+        if options.write and (new := rewrite(text, page)) != text:
             path.write_text(text := new, encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: written")
         for fault in find_faults(text, page):
             line = text.count("\n", 0, fault.at) + 1
             found.append(f"{path.relative_to(ROOT)}:{line}: {fault.said!r}: {fault.why}")
     found += [f"benchmarks/results: {fault}" for fault in cited.find_held_faults()]
-    found += find_outdated(known) if asked.code else []
+    found += find_outdated(known) if options.code else []
     missing = list_unchecked(known.values())
     print(*found, *missing, sep="\n", end="\n" if found or missing else "")
     whole = "every measured number that was checked" if missing else "every measured number"

@@ -1,7 +1,7 @@
-"""What the papers say: numbers of pages, and of results that tables print beside ours, looked up at the place cited.
+"""Look up the papers' numbers at the cited place: those on pages, and those that tables print next to ours.
 
-The papers are text files that are not part of the repository: the folder `papers` next to the one that MODICUM_DATA
-names. Where they are absent nothing can be looked up, and the script says how much was not.
+The papers are text files outside the repository: in the folder `papers` next to the folder that MODICUM_DATA names. If
+they are absent, nothing is looked up, and the script reports how much was not checked.
 """
 
 import os
@@ -18,7 +18,7 @@ KEYS = {"Staab24": "0", "Goldsteen22": "1", "Goldsteen21": "2", "Barbato25": "3"
 _OWN = r"(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)"  # 8.4, B, C.1
 _PART = rf"(?:§|(?:Table|Figure|Theorem|Definition|Appendix)\s){_OWN}|Abstract"
 PLACE = re.compile(rf"\s*({'|'.join(KEYS)})\s+({_PART})\s*$")
-# Where the papers' figures stand that the results hold, for tables that print both: part of the results, paper, place.
+# Sources of the papers' figures in the results, for tables that print both: part of the results, paper, place.
 HELD = (
     ("reproduce_vdm:section_8_4.figures", "Staab24", "§8.4"),
     ("reproduce_vdm:table_3", "Staab24", "Table 3"),
@@ -39,13 +39,13 @@ _NUMBER = re.compile(r"(?<![\d.])(\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)\s*(\\?%)?")
 
 @cache
 def text_of(key: str) -> str:
-    """A paper's text, or nothing where it is not at hand."""
+    """Return a paper's text; empty if it is not available."""
     found = sorted(PAPERS.glob(f"{KEYS[key]}-*.txt"))
     return found[0].read_text(encoding="utf-8") if found else ""
 
 
 def why_not(cited: str, said: str) -> str | None:
-    """Why a number is not what the paper says at the place cited; None where it is, or cannot be looked up."""
+    """Explain why a number differs from the paper at the cited place; None if it agrees or cannot be looked up."""
     place = PLACE.match(cited)
     if not place:
         return "a paper's figure needs a section or table, as in Staab24 §8.2"
@@ -60,7 +60,7 @@ def why_not(cited: str, said: str) -> str | None:
 
 
 def passage_of(paper: str, place: str) -> str | None:
-    """What a paper says in a section or an appendix, in a table with its caption, or where it speaks of a figure."""
+    """Return a paper's section or appendix, its table with the caption, or the paragraphs that mention a figure."""
     kind, number = re.fullmatch(r"(§|\w+)\s*(.*)", place).groups()  # type: ignore[union-attr]
     blocks = re.split(r"\n\s*\n", paper)
     if kind in ("§", "Appendix"):
@@ -68,12 +68,12 @@ def passage_of(paper: str, place: str) -> str | None:
     if kind == "Table":
         return _table(blocks, number)
     words = "abstract" if kind == "Abstract" else rf"{kind[:3]}[a-z]*\.?\s+{re.escape(number)}\b"
-    told = re.compile(words, re.IGNORECASE)
-    return "\n\n".join(block for block in blocks if told.search(block)) or None
+    mention = re.compile(words, re.IGNORECASE)
+    return "\n\n".join(block for block in blocks if mention.search(block)) or None
 
 
 def _section(lines: list[str], number: str) -> str | None:
-    """From its heading to the next that is no part of it."""
+    """Return the lines from a section's heading to the next heading outside it."""
     heads = [(i, found[1] or found[2]) for i, line in enumerate(lines) if (found := _HEADING.match(line))]
     starts = [i for i, head in heads if head == number]
     if not starts:
@@ -83,7 +83,7 @@ def _section(lines: list[str], number: str) -> str | None:
 
 
 def _table(blocks: list[str], number: str) -> str | None:
-    """The caption with the rows after it, or before it where none follow; cells are apart by tabs."""
+    """Return the caption with the rows after it, or before it if none follow; tabs separate cells."""
     for i, block in enumerate(blocks):
         if re.match(rf"\s*\**table {number}:", block, re.IGNORECASE):
             rows = [near for near in (*blocks[i + 1 : i + 2], *blocks[max(i - 1, 0) : i]) if "\t" in near]
@@ -92,7 +92,7 @@ def _table(blocks: list[str], number: str) -> str | None:
 
 
 def _numbers(text: str) -> Iterator[tuple[str, set[float]]]:
-    """The numbers of a text, each as written and as the values it may stand for: 2% is also 0.02."""
+    """Yield the numbers of a text, each as written and as its possible values: 2% is also 0.02."""
     for match in _NUMBER.finditer(text):
         value = float(match[1].replace(",", ""))
         yield match[1], {value, round(value / 100, 9)} if match[2] else {value}
@@ -103,7 +103,7 @@ def _values(text: str) -> set[float]:
 
 
 def list_held() -> list[tuple[str, str, str, Any]]:
-    """Each figure of a paper that the results hold: where in the results, paper, place, value (None: it is gone)."""
+    """List the papers' figures in the results: path in the results, paper, place, value (None if it is missing)."""
     found = []
     for path, paper, place in HELD:
         values = _at(path)
@@ -126,7 +126,7 @@ def _at(path: str) -> Any:
 
 
 def _of_papers(value: Any, within: bool) -> Iterator[Any]:
-    """What stands under names that begin with `paper`; a list of numbers is one row."""
+    """Yield the values under keys that begin with `paper`; a list of numbers is one row."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _of_papers(inner, within or key.startswith("paper"))
@@ -138,7 +138,7 @@ def _of_papers(value: Any, within: bool) -> Iterator[Any]:
 
 
 def find_held_faults() -> Iterator[str]:
-    """The papers' figures in the results that are not in the paper, told."""
+    """Yield a message for each figure of a paper in the results that is not in the paper."""
     for path, paper, place, value in list_held():
         passage = passage_of(text_of(paper), place) if text_of(paper) else ""
         if passage is None or (passage and not _says(passage, value)):
@@ -146,7 +146,7 @@ def find_held_faults() -> Iterator[str]:
 
 
 def _says(passage: str, value: Any) -> bool:
-    """A text as it is, a list as numbers after one another in a line, a number anywhere."""
+    """Check whether a passage has a text verbatim, a list as consecutive numbers in a line, or a number anywhere."""
     if isinstance(value, str):
         return value in passage
     if isinstance(value, list):

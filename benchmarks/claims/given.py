@@ -1,9 +1,9 @@
-"""Numbers that are given, not measured: a setting or a threshold of the code, or a definition.
+"""Check numbers that are given, not measured: a setting or a threshold of the code, or a definition.
 
-    given benchmarks/papers/beyond_pat.py    a setting: the number stands in this file's code
-    given                                    a definition, a law, plain arithmetic: round numbers alone
+    given benchmarks/papers/beyond_pat.py    a setting: the number is in this file's code
+    given                                    a definition, a law, plain arithmetic: only round numbers
 
-A script cannot tell a definition from a finding. But a finding is seldom round, and "so many of so many" never given.
+A script cannot distinguish a definition from a finding. But a finding is seldom round, and "n of m" is never given.
 """
 
 import ast
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE]([-−]?\d+))?\s*(%)?")
 
 
 def why_not(source: str, said: str) -> str | None:
-    """Why a number cannot be given so; None where it can.
+    """Explain why a number cannot come from a `given` source; None if it can.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def why_not(source: str, said: str) -> str | None:
     (None, '98% is not round: name the file whose code sets it, or the results that have it')
     """
     if re.search(r"\d\s*(?:/|(?:out )?of)\s*\d", said) or not _NUMBER.search(said):
-        return f"{said} is no number that can be given"
+        return f"{said} cannot be a given number"
     source = source.strip()
     if not source:
         odd = [match[0] for match in _NUMBER.finditer(said) if not _is_round(match)]
@@ -35,13 +35,13 @@ def why_not(source: str, said: str) -> str | None:
         )
     path = ROOT / source
     if not source.startswith(("src/", "benchmarks/", "docs/")) or path.suffix != ".py" or not path.is_file():
-        return f"there is no code {source}"
+        return f"there is no code file {source}"
     missing = [match[0] for match in _NUMBER.finditer(said) if not _values(match) & constants(path)]
     return f"{source} sets no {missing[0].strip()}" if missing else None
 
 
 def _is_round(match: re.Match[str]) -> bool:
-    """One digit besides zeros, or two with a five at the end, or a usual confidence."""
+    """Check for one digit besides zeros, two digits with a five at the end, or a usual confidence."""
     digits = re.sub(r"[.,]", "", match[1]).strip("0")
     return len(digits) <= 1 or (len(digits) == 2 and digits[1] == "5") or match[0] == "99%"
 
@@ -53,7 +53,7 @@ def _values(match: re.Match[str]) -> set[float]:
 
 @cache
 def constants(path: Path) -> set[float]:
-    """The numbers that a file's code has, without those of its comments and docstrings."""
+    """Return the numbers in a file's code, without those in comments and docstrings."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     return {round(float(node.value), 12) for node in nodes
             if isinstance(node, ast.Constant) and isinstance(node.value, int | float)}  # fmt: skip

@@ -1,20 +1,20 @@
-"""What docs/claims.toml says of a page, and where that stands in its text.
+"""Read the claims about a page from docs/claims.toml, and find them in its text.
 
     [["merge-path.md".claim]]
     text = 'MergePath is ahead in {} and closes {} of the distance.'   # a sentence of the page, {} for each number
-    from = ['beyond_pat:goals.compared - 2', 'given benchmarks/x.py']  # where each {} comes from, see below
-    holds = ['size(beyond_pat:goals.behind_others) == 0']              # what must be true for the sentence to be
-    every = true                                                       # it may stand several times; else exactly once
+    from = ['beyond_pat:goals.compared - 2', 'given benchmarks/x.py']  # the source of each {}, see below
+    holds = ['size(beyond_pat:goals.behind_others) == 0']              # what must be true for the sentence to hold
+    every = true                                                       # may appear several times; else exactly once
 
     [["merge-path.md".table]]
-    head = '| data | target |'        # its first line; tables with the same one are told apart by their order
+    head = '| data | target |'        # its first line; order distinguishes tables with the same first line
     maker = 'papers.beyond_pat:table' # MODULE:FUNCTION that makes it
-    results = 'beyond_pat'            # of the figures of these files
-    part = 'datasets'                 # or of a part of them
+    results = 'beyond_pat'            # from the figures of these files
+    part = 'datasets'                 # or from a part of them
 
-Sources: `FILE:path|format`, a value of benchmarks/results (see values.py; `word` for words); `Staab24 §8.2`, what a
-paper says there (see cited.py); `given FILE`, a setting of that code, and `given`, a definition (see given.py). A line
-break of the text is a space.
+Sources: `FILE:path|format`, a value of benchmarks/results (see values.py; `word` for words); `Staab24 §8.2`, a figure
+of a paper (see cited.py); `given FILE`, a setting of that code, and `given`, a definition (see given.py). A line break
+in the text counts as a space.
 """
 
 import re
@@ -22,7 +22,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_NUMBER = r"([^\s|](?:[^|]{0,60}?[^\s|])?)"  # or words that stand for one; never across the cells of a table
+_NUMBER = r"([^\s|](?:[^|]{0,60}?[^\s|])?)"  # or a number in words; never across the cells of a table
 _ONE_WORD = r"([^\s|]+)"
 
 
@@ -36,7 +36,7 @@ class Claim(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A generated table: its first line, what makes it, the files of results it is made of, and a part of them."""
+    """A generated table: its first line, its maker, its files of results, and the part of them it uses."""
 
     head: str
     maker: str
@@ -45,21 +45,21 @@ class Table(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What is claimed on a page."""
+    """The claims and tables of a page."""
 
     claims: tuple[Claim, ...] = ()
     tables: tuple[Table, ...] = ()
 
 
 class Place(NamedTuple):
-    """Where a claim stands: its start, and the start, end and text of each of its numbers."""
+    """The position of a claim: its start, and the start, end and text of each of its numbers."""
 
     at: int
     numbers: tuple[tuple[int, int, str], ...]
 
 
 def read(path: Path) -> dict[str, Page]:
-    """Each page's claims and tables, by its name under docs, or README.md."""
+    """Return each page's claims and tables, by its name under docs, or README.md."""
     content = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return {
         name: Page(tuple(map(_read_claim, page.get("claim", ()))), tuple(map(_read_table, page.get("table", ()))))
@@ -82,7 +82,7 @@ def _read_table(entry: dict[str, Any]) -> Table:
 
 
 def find_places(text: str, claim: Claim) -> list[Place]:
-    """Every place of a page where a claim stands, whatever its numbers are there.
+    """Return every place where a claim appears on a page, with any numbers.
 
     Examples
     --------
@@ -99,13 +99,13 @@ def find_places(text: str, claim: Claim) -> list[Place]:
 
 
 def find_near(text: str, claim: Claim) -> int:
-    """Where the first words of a claim stand that the page has lost; its start where they do not."""
+    """Return the position of the first words of a missing claim; 0 if they are missing too."""
     first = re.search(r"\s+".join(map(re.escape, claim.text.partition("{}")[0].split()[:3])), text)
     return first.start() if first else 0
 
 
 def _compile(text: str) -> re.Pattern[str]:
-    """The sentence; a number at its start or end is one word, as nothing says where it would stop."""
+    """Compile the sentence; a number at its start or end is one word, because no text marks its end."""
     parts = text.split("{}")
     numbers = [_NUMBER] * (len(parts) - 1)
     if numbers and not parts[-1]:
@@ -117,6 +117,6 @@ def _compile(text: str) -> re.Pattern[str]:
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """The text with one space for each run of white space, and where each of its signs stands."""
-    kept = [(match.start(), " " if match[0].isspace() else match[0]) for match in re.finditer(r"\s+|\S", text)]
-    return "".join(sign for _, sign in kept), [at for at, _ in kept]
+    """Return the text with one space for each run of white space, and the position of each character."""
+    characters = [(match.start(), " " if match[0].isspace() else match[0]) for match in re.finditer(r"\s+|\S", text)]
+    return "".join(character for _, character in characters), [at for at, _ in characters]

@@ -1,9 +1,9 @@
-"""Numbers in a page that look measured: what is left of its prose once code, links, claims and tables are taken away.
+"""Find numbers in a page's prose that look measured, after code, links, claims and tables are removed.
 
-Looked for are numbers in digits: shares, multiples, durations, sizes, decimals, powers of ten, so many of so many,
-large counts, and counts of what only a benchmark counts; in headings, in emphasis, alone in code marks, and in blocks
-of text that no test compares with what is printed. Not looked for are small whole numbers (20 leaves, 11 columns),
-years, versions, sections, parameters with their letter (k = 50), what stands in code, and most numbers in words.
+Found are numbers in digits: shares, multiples, durations, sizes, decimals, powers of ten, "n of m", large counts, and
+counts that only a benchmark makes; also in headings, in emphasis, alone in code marks, and in blocks of text that no
+test compares with printed output. Not found are small whole numbers (20 leaves, 11 columns), years, versions, sections,
+parameters with their letter (k = 50), numbers in code, and most numbers in words.
 """
 
 import re
@@ -23,7 +23,7 @@ MEASURED = re.compile(
     rf"""(?<![\w.,/])(?:
         {_NUMBER}\s*{_UNIT}
       | [×x]\s?{_NUMBER}|\bfactor\s+(?:of\s+)?{_NUMBER}
-      | \d[\d,]*\s+(?:out\s+)?of\s+(?:the\s+|all\s+)?\d[\d,]*\b       # so many of so many
+      | \d[\d,]*\s+(?:out\s+)?of\s+(?:the\s+|all\s+)?\d[\d,]*\b       # n of m
       | \d[\d,]*/\d[\d,]*(?![\w/])                                   # the same as a fraction
       | {_NUMBER}[eE][-+−]?\d+|10\s?(?:\^|[⁻⁰¹²³⁴-⁹])                # powers of ten
       | (?:\d+|\b(?:{_WORDS}))\s+(?:{_JUDGED})\b
@@ -34,7 +34,7 @@ MEASURED = re.compile(
     re.VERBOSE,
 )
 _SECTION = r"[A-Z]?\.?[1-9]\d*(?:\.\d+)*"
-# No measurement: taken away before numbers are looked for, after what is code.
+# Not measurements: removed after the code, before numbers are searched.
 _TAKEN_AWAY = [
     re.compile(pattern, re.MULTILINE | re.DOTALL)
     for pattern in (
@@ -60,10 +60,10 @@ _EMPHASIS = re.compile(r"(?<=[\d%])[*_]{1,3}|[*_]{1,3}(?=[\d.]*\d)")
 
 
 def find_measured(text: str, known: Iterable[tuple[int, int]] = ()) -> Iterator[tuple[int, str]]:
-    """Each number of a page's prose that looks measured: where it begins, and what is written.
+    """Yield each number in a page's prose that looks measured, with its position.
 
-    `known` are the starts and ends of what is claimed. Blocks of text are not read on a page that has code: tests
-    compare them with what it prints (tests/docs/test_pages.py).
+    `known` holds the starts and ends of claims. Blocks of text are skipped on a page that has code, because tests
+    compare them with its output (tests/docs/test_pages.py).
 
     Examples
     --------
@@ -75,7 +75,7 @@ def find_measured(text: str, known: Iterable[tuple[int, int]] = ()) -> Iterator[
 
 
 def _prose(text: str, known: Iterable[tuple[int, int]]) -> str:
-    """The page with blanks where its code, links, claims and tables were, every line and place as before."""
+    """Return the page with blanks instead of code, links, claims and tables; all positions stay the same."""
     is_printed = bool(re.search(r"^ *```(?:python|sh) *$", text, re.MULTILINE))
     for start, end in known:
         text = text[:start] + _blanks(text[start:end]) + text[end:]
@@ -96,7 +96,7 @@ def _blanks(text: str) -> str:
 
 
 def _block(match: re.Match[str]) -> str:
-    """Code is taken away, of a block of text only its fences."""
+    """Blank out a block of code; of a block of text only its fences."""
     if match[3] not in ("", "text"):
         return _blank(match)
     start, end = match.start(4) - match.start(), match.end(4) - match.start()
@@ -104,6 +104,6 @@ def _block(match: re.Match[str]) -> str:
 
 
 def _code_in_a_line(match: re.Match[str]) -> str:
-    """Code is taken away; a number alone between the signs of code stays."""
+    """Blank out inline code; a number alone between backticks stays."""
     alone = re.fullmatch(r"[\s\d.,%]+", match[2]) or MEASURED.fullmatch(match[2].strip())
     return match[0].replace("`", " ") if alone else _blank(match)

@@ -1,7 +1,7 @@
-"""Which results rest on code that has changed since they were measured.
+"""Find results whose code has changed since they were measured.
 
-A result is fresh where the code of each of its parts is as recorded, or where its canary agreed at the code there is
-now (see canary.py). One that does not say what it rests on is stale.
+A result is fresh if the code of each of its parts is as recorded, or if its canary agreed with the current code (see
+canary.py). A result that does not record its code is stale.
 """
 
 import json
@@ -11,17 +11,17 @@ from typing import Any
 from loaded_code import ROOT, list_changed
 
 RESULTS = Path(__file__).parents[1] / "results"
-SHOWN = 4  # modules that are named
+SHOWN = 4  # how many changed modules are named
 
 
 def find_stale(results: Path = RESULTS, root: Path = ROOT) -> dict[str, str]:
-    """Each stale result with the reason."""
+    """Return each stale result with the reason."""
     found = {path.stem: explain_stale(json.loads(path.read_text()), root) for path in sorted(results.glob("*.json"))}
     return {name: why for name, why in found.items() if why}
 
 
 def explain_stale(result: dict[str, Any], root: Path = ROOT) -> str | None:
-    """Which modules have changed, and since which commit; None where the result still stands for the code."""
+    """Say which modules have changed, and since which commit; None if the result is still valid."""
     canary = result.get("canary")
     if canary and not list_changed(canary["code"], root):
         return None
@@ -29,12 +29,12 @@ def explain_stale(result: dict[str, Any], root: Path = ROOT) -> str | None:
     if canary and not all("code" in run for run in runs):
         return _describe(canary, root)
     if not all("code" in run for run in runs):
-        return f"measured at {result['machine']['commit']}, does not say which code it rests on"
+        return f"measured at {result['machine']['commit']}, without a record of its code"
     return "; ".join(dict.fromkeys(_describe(run, root) for run in runs if list_changed(run["code"], root))) or None
 
 
 def list_parts(result: dict[str, Any]) -> list[str]:
-    """The parts that were measured by themselves: those with a machine of their own, or the whole."""
+    """List the parts that were measured separately, each with its own machine, or the whole."""
     found = list(_find_parts(result["figures"]))
     return found or ["all"]
 

@@ -1,7 +1,7 @@
-"""Generated tables: where a page has them, and what they are by benchmarks/results.
+"""Find the generated tables of a page, and make them again from benchmarks/results.
 
-What makes a table is a function of the figures of one file of results, or of several by their names. Modules are read
-only when their table is asked for.
+A table's maker is a function of the figures of one file of results, or of several files by name. Its module is imported
+only when the table is needed.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from claims.values import ClaimError, figures_of
 
 
 class Found(NamedTuple):
-    """A table of a page: what is known of it, where it begins, and its lines."""
+    """A table on a page: its entry in claims.toml, its position, and its lines."""
 
     table: Table
     at: int
@@ -22,9 +22,9 @@ class Found(NamedTuple):
 
 
 def find(text: str, tables: Iterable[Table]) -> tuple[list[Found], list[tuple[Table, int]]]:
-    """The tables that a page has, and those that stand there too rarely or too often, with how often they should not.
+    """Return a page's tables, and the tables that it has too often or too rarely, with the difference.
 
-    Tables with the same first line are told apart by their order.
+    Order distinguishes tables with the same first line.
     """
     by_head: dict[str, list[Table]] = {}
     for table in tables:
@@ -41,7 +41,7 @@ def find(text: str, tables: Iterable[Table]) -> tuple[list[Found], list[tuple[Ta
 
 
 def _find_starts(text: str, head: str) -> list[int]:
-    """Where lines begin that are this one."""
+    """Return the positions of lines equal to this one."""
     found, at = [], 0
     for line in text.split("\n"):
         found += [at] if line == head else []
@@ -51,7 +51,7 @@ def _find_starts(text: str, head: str) -> list[int]:
 
 @cache
 def make(table: Table) -> str:
-    """The table as the results have it."""
+    """Return the table made from the results."""
     figures = {stem: figures_of(stem) for stem in table.results}
     own = figures if len(figures) > 1 else figures[table.results[0]]
     module, path = table.maker.split(":")
@@ -63,7 +63,7 @@ def make(table: Table) -> str:
 
 
 def can_make(table: Table) -> bool:
-    """Whether what the table's benchmark imports is installed here, and its results are there."""
+    """Check whether the libraries and the results that a table needs are available."""
     try:
         make(table)
     except (ModuleNotFoundError, ClaimError):
@@ -72,7 +72,7 @@ def can_make(table: Table) -> bool:
 
 
 def find_difference(table: str, right: str) -> str:
-    """The first line in which two tables differ."""
+    """Describe the first line in which two tables differ."""
     lines, wanted = table.split("\n"), right.split("\n")
     pairs = [pair for pair in zip(lines, wanted, strict=False) if pair[0] != pair[1]]
     if not pairs:

@@ -1,4 +1,4 @@
-"""Every target of speed and memory that the benchmarks have, with what was measured, as Markdown."""
+"""All targets of speed and memory of the benchmarks, with the measured values, as Markdown."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,8 @@ from common import markdown
 
 
 def targets(figures: dict[str, Any]) -> str:
-    """All of them; `figures` has an entry for each file of results."""
-    rows = [[f"`{stem}.py`", *row] for stem, own in figures.items() for row in _MAKERS.get(stem, _told)(own)]
+    """Make the table of all targets; `figures` has an entry for each file of results."""
+    rows = [[f"`{stem}.py`", *row] for stem, own in figures.items() for row in _MAKERS.get(stem, _sentences)(own)]
     return markdown(["benchmark", "what", "found", "target", ""], rows)
 
 
@@ -64,16 +64,16 @@ def _sorted(own: dict[str, Any]) -> Iterator[list[str]]:
         yield _most(what, times, 40) if name == "Mondrian" else [what, f"{times:.2f} ×", "", ""]
 
 
-def _told(own: Any) -> Iterator[list[str]]:
-    """Targets that are told as sentences, wherever they stand."""
+def _sentences(own: Any) -> Iterator[list[str]]:
+    """Yield the targets that are stored as sentences, at any depth."""
     if isinstance(own, dict):
         if isinstance(own.get("target"), str):
             yield _row(own["target"].split("; {")[0], "", "", own["reached"])
         for value in own.values():
-            yield from _told(value)
+            yield from _sentences(value)
     elif isinstance(own, list):
         for value in own:
-            yield from _told(value)
+            yield from _sentences(value)
 
 
 _MAKERS = {

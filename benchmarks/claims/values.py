@@ -1,9 +1,9 @@
-"""Values of the benchmarks, by path, and small sums over them: what a claim refers to.
+"""Evaluate the references of claims: values of the benchmarks, by path, and simple arithmetic with them.
 
-A reference is FILE:path, where FILE is a file of benchmarks/results and the path goes through its figures by dots:
-keys, places in lists, `*` for all, `(a,b)` for several keys, and `{key=value;...}` for those entries of a list (or of
-a dict's values) that have these values, or one of several: `{level=2/3}`. A key with other signs than letters, digits
-and `_` stands in quotes.
+A reference is FILE:path, where FILE is a file of benchmarks/results and the path goes through its figures, separated by
+dots: keys, list indices, `*` for all, `(a,b)` for several keys, and `{key=value;...}` for the entries of a list (or of
+a dict's values) that have these values, or one of several: `{level=2/3}`. A key with characters other than letters,
+digits and `_` needs quotes.
 
     scale:duckdb.steps.fit.seconds
     reproduce_apt:table_2."0.98".ncp
@@ -54,11 +54,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class ClaimError(ValueError):
-    """A source that cannot be read: no such file or path, or an expression with more than sums in it."""
+    """A source that cannot be read: no such file or path, or an expression that is not allowed."""
 
 
 def write_value(claim: str) -> str:
-    """The text that a claim's expression and format stand for.
+    """Return the text for a claim's expression and format.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _word(value: Any) -> str:
 
 
 def evaluate_claim(expression: str) -> Any:
-    """An expression's value, if a file of results has a part in it: a page could claim anything by constants alone."""
+    """Return an expression's value; it must use a file of results, because constants alone could claim anything."""
     tree, values = _read(expression)
     if not any(isinstance(node, ast.Name) and node.id in values for node in ast.walk(tree)):
         raise ClaimError(f"{expression.strip()!r} names no file of results")
@@ -95,7 +95,7 @@ def evaluate_claim(expression: str) -> Any:
 
 
 def evaluate(expression: str) -> Any:
-    """An expression over references, by sums, ratios, comparisons and the named functions alone.
+    """Evaluate an expression over references; only arithmetic, comparisons and the named functions are allowed.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def evaluate(expression: str) -> Any:
 
 
 def _read(expression: str) -> tuple[ast.expr, dict[str, Any]]:
-    """The expression's tree, and the value of each reference by the name that stands for it there."""
+    """Return the expression's tree, and the value of each reference by its name in the tree."""
     values: list[Any] = []
 
     def placed(match: re.Match[str]) -> str:
@@ -146,7 +146,7 @@ def _called(name: str, arguments: list[Any]) -> Any:
 
 
 def _each(of: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Two values, or entry by entry where one or both are lists."""
+    """Apply an operator to two values, or entry by entry if one or both are lists."""
     lists = [side for side in (left, right) if isinstance(side, list)]
     try:
         if not lists:
@@ -158,7 +158,7 @@ def _each(of: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 
 
 def _flat(values: Any) -> list[Any]:
-    """The entries of lists and dicts in one list, for functions of many values."""
+    """Flatten lists and dicts into one list, for functions of many values."""
     if isinstance(values, dict):
         values = list(values.values())
     if not isinstance(values, list | tuple):
@@ -168,7 +168,7 @@ def _flat(values: Any) -> list[Any]:
 
 @cache
 def figures_of(stem: str) -> Any:
-    """The figures of a file of results."""
+    """Return the figures of a file of results."""
     path = RESULTS / f"{stem}.json"
     if not path.exists():
         raise ClaimError(f"there is no benchmarks/results/{stem}.json")
@@ -176,7 +176,7 @@ def figures_of(stem: str) -> Any:
 
 
 def value_of(stem: str, path: str) -> Any:
-    """The value, or the list of values, at a path of a file."""
+    """Return the value, or the list of values, at a path of a file."""
     found, many = [figures_of(stem)], False
     for segment in re.findall(_SEGMENT, path):
         many = many or segment[0] in "*{("

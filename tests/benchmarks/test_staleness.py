@@ -74,7 +74,7 @@ def test_a_canary_that_agreed_at_the_code_there_is_now_keeps_a_result(root):
 
 def test_a_result_that_does_not_say_what_it_rests_on_is_stale_until_its_canary_agrees(root):
     old = {"machine": {"commit": "abc"}, "figures": {"x": 1.0}}
-    assert staleness.explain_stale(old, root) == "measured at abc, does not say which code it rests on"
+    assert staleness.explain_stale(old, root) == "measured at abc, without a record of its code"
     agreed = old | {"canary": {"commit": "def", "code": code_of(root)}}
     assert staleness.explain_stale(agreed, root) is None
     change(root, "x = 1\n")
@@ -88,7 +88,7 @@ def test_every_section_answers_for_itself(root):
     result = {"machine": {"commit": "abc"}, "figures": figures, "runs": runs}
     assert staleness.explain_stale(result, root) == "changed since old: src/modicum/a.py"
     del runs["two"]
-    assert staleness.explain_stale(result, root) == "measured at abc, does not say which code it rests on"
+    assert staleness.explain_stale(result, root) == "measured at abc, without a record of its code"
     del figures["two"]
     assert staleness.explain_stale(result, root) is None
 
@@ -100,7 +100,7 @@ def test_a_stale_result_names_the_pages_that_rest_on_it(root, monkeypatch):
     page = check.Page((check.Claim("{} of", ("some:x",)), check.Claim("Ahead.", holds=("max(some:y) > other:z",))))
     (line,) = check.find_outdated({"a.md": page, "b.md": check.NOTHING})
     assert line.startswith("benchmarks/results/some.json: measured at abc")
-    assert line.endswith("sentences of a.md (2) rest on it")
+    assert line.endswith("sentences of a.md (2) depend on it")
 
 
 def test_what_is_written_says_which_code_it_rests_on(tmp_path, monkeypatch):
