@@ -1,7 +1,7 @@
-"""Real public data for tests and benchmarks: loaders that read the folder that MODICUM_DATA names.
+"""Loaders of real public data for tests and benchmarks, from the folder that MODICUM_DATA names.
 
-A loader gives a `Dataset` (features, label, schema with roles, source), or `(X, y)` with `return_X_y=True`. `folder=`
-names another folder than the environment variable.
+A loader returns a `Dataset` (features, label, schema with roles, source), or `(X, y)` with `return_X_y=True`. `folder=`
+overrides the environment variable.
 """
 
 from data.acs import load_acs

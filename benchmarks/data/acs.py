@@ -25,7 +25,7 @@ _ORDERED = {"SCHL": range(1, 25)}
 
 @dataclass(frozen=True)
 class _Question:
-    """One task: whom it is about, what it asks, what it may use."""
+    """One task: its people, its question and its attributes."""
 
     sentence: str
     label: str
@@ -80,25 +80,26 @@ def load_acs(
 ) -> Dataset | XY:
     """American Community Survey 2024: employment, income or public health insurance, in one of two states.
 
-    Stand-ins for the tasks of [Staab24] (Appendix D), after folktables' definitions. Codes are categories whatever
-    their dtype, with schooling (`SCHL`) ordered; age, hours worked and income are numbers; what does not apply to a
-    person is missing. `persons` is the household (`SERIALNO`): keep its people in one split.
+    The tasks replace those of [Staab24] (Appendix D) and follow folktables' definitions. Codes are categories whatever
+    their dtype, with schooling (`SCHL`) ordered; age, hours worked and income are numbers; values that do not apply to
+    a person are missing. `persons` is the household (`SERIALNO`): keep its people in one split.
 
-    - employment: people aged 17 to 89; 16 features, personal all but `AGEP` and `SCHL`;
-    - income: people from 17 with work and an income above 100 dollars; 10 features, personal all but `AGEP` and `WKHP`;
-    - public_coverage: people under 65 with an income of at most 30,000 dollars; 16 features, personal all but `AGEP`,
-      `SCHL` and `PINCP`.
+    - employment: people aged 17 to 89; 16 features, all personal except `AGEP` and `SCHL`;
+    - income: people from 17 with work and an income above 100 dollars; 10 features, all personal except `AGEP` and
+      `WKHP`;
+    - public_coverage: people under 65 with an income of at most 30,000 dollars; 16 features, all personal except
+      `AGEP`, `SCHL` and `PINCP`.
 
     Parameters
     ----------
     task : "employment", "income" or "public_coverage"
         The question.
     state : "ny" or "nj"
-        New York, or New Jersey for what changes from one state to the next.
+        New York, or New Jersey to study changes between states.
     folder : path, optional
-        The folder that holds `acs/ny2024.parquet`; else the environment variable MODICUM_DATA names it.
+        The folder that holds `acs/ny2024.parquet`; default: the environment variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------
@@ -141,6 +142,6 @@ def _read(path: Path, question: _Question) -> pd.DataFrame:
 
 
 def _plain(codes: pd.Series) -> pd.Series:
-    """Whole numbers as int64, or as float64 with NaN where some are missing."""
+    """Return whole numbers as int64, or as float64 with NaN if some are missing."""
     dtype = np.float64 if codes.isna().any() else np.int64
     return codes.astype(dtype)

@@ -1,4 +1,4 @@
-"""UCI Bank Marketing, as it is and binarized."""
+"""UCI Bank Marketing, original and binarized."""
 
 from pathlib import Path
 from typing import Literal, overload
@@ -21,13 +21,13 @@ def load_bank(*, binarized: bool = False, folder: Folder = None, return_X_y: Lit
 def load_bank(*, binarized: bool = False, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY:
     """UCI Bank Marketing: does a client who is called open a term deposit?
 
-    45,211 calls of a Portuguese bank, label `y` ("yes" or "no"). As it is: 16 features, of which age, balance, day of
-    the month, duration, campaign, pdays (-1: never called before) and previous are numbers; "unknown" stays a value of
-    its own. Binarized: the version of [Barbato25], 47 columns of 0 and 1 named after what they say (`age=26-61`,
+    45,211 calls of a Portuguese bank, label `y` ("yes" or "no"). Original: 16 features, of which age, balance, day of
+    the month, duration, campaign, pdays (-1: never called before) and previous are numbers; "unknown" is an ordinary
+    value. Binarized: the version of [Barbato25], 47 columns of 0 and 1 named after their condition (`age=26-61`,
     `default=no`), all categories.
 
-    Sensitive is `default` (binarized: `default=no`), as in [Barbato25]; no personal attribute is declared, so all
-    features count as personal. [Mancuhan16] asks another question of the same file, among the rows with `y` "no": is
+    The sensitive attribute is `default` (binarized: `default=no`), as in [Barbato25]; no personal attribute is
+    declared, so all features count as personal. [Mancuhan16] uses the rows with `y` "no" for another question: is
     `housing` "yes", given job, day, month and a discretized age, which is sensitive.
 
     Parameters
@@ -36,9 +36,9 @@ def load_bank(*, binarized: bool = False, folder: Folder = None, return_X_y: boo
         Load the binarized version.
     folder : path, optional
         The folder that holds `bank/bank-full.csv.gz`, or for the binarized version `bank/bank-binarized.csv.gz` and
-        `bank/bank-binarized-names.txt`; else the environment variable MODICUM_DATA names it.
+        `bank/bank-binarized-names.txt`; default: the environment variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------
@@ -78,6 +78,6 @@ def _read_binarized(folder: Folder) -> pd.DataFrame:
 
 
 def _names(path: Path) -> list[str]:
-    """The label comes first, as in the data; each other line is a number and a name."""
+    """Return the columns' names: first the label, as in the data; every other line holds a number and a name."""
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     return [_LABEL, *(name for _, name in lines[1:])]

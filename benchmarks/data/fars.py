@@ -24,9 +24,9 @@ def load_fars(*, folder: Folder = None, return_X_y: Literal[True]) -> XY: ...
 def load_fars(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY:
     """KEEL's fars: was a person in a fatal car accident injured?
 
-    The Fatality task of [Mancuhan16] (Appendix C): of 100,968 people in US accidents of 2001, the 91,085 who were
-    injured (fatally, incapacitated or not) or were not; people whose injury is unknown or only possible are left out.
-    29 features, all of them codes and therefore categories, age included. Sensitive is
+    The Fatality task of [Mancuhan16] (Appendix C): 91,085 of the 100,968 people in US accidents of 2001. They were
+    injured (fatally, incapacitated or not) or not injured; people whose injury is unknown or only possible are left
+    out. 29 features, all of them codes and therefore categories, including age. The sensitive attribute is
     `POLICE_REPORTED_ALCOHOL_INVOLVEMENT`, as in [Mancuhan16]; no personal attribute is declared, so all features count
     as personal. Some features follow from the outcome (`RACE` is recorded for the dead, `TAKEN_TO_HOSPITAL` for the
     injured), which makes the task easy.
@@ -34,9 +34,9 @@ def load_fars(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | X
     Parameters
     ----------
     folder : path, optional
-        The folder that holds `fars/fars.tsv.gz`; else the environment variable MODICUM_DATA names it.
+        The folder that holds `fars/fars.tsv.gz`; default: the environment variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where the data files that are not embedded lie."""
+"""Locate the data files that are not embedded."""
 
 import os
 from collections.abc import Collection
@@ -12,7 +12,7 @@ VARIABLE = "MODICUM_DATA"
 
 
 def locate(relative: str, folder: Folder, source: str) -> Path:
-    """The path of a data file below `folder`, else below the folder that MODICUM_DATA names.
+    """Return the path of a data file below `folder`, or below the folder that MODICUM_DATA names.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from modicum.datasets.dataset import XY, Dataset, describe
 _SOURCE = "NORC at the University of Chicago, General Social Survey, https://gss.norc.org"
 _LABEL = "Happiness of marriage"
 _HAPPINESS = ["NOT TOO HAPPY", "PRETTY HAPPY", "VERY HAPPY"]
-# The survey's open-ended answers, as the number where they begin.
+# The survey's open-ended answers, each with its lowest number.
 _TOP_CODES = {"age": {"89 OR OLDER": "89"}, "children": {"EIGHT OR MORE": "8"}}
 
 
@@ -23,15 +23,15 @@ def load_gss(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY
 
     The set of [Goldsteen22]: the 24,455 people who answered the question, 8 features (without year and id). `age` and
     `children` are numbers, with "89 OR OLDER" read as 89 and "EIGHT OR MORE" as 8; `Happiness level` is ordered; the
-    rest are categories. No role is declared, so all features count as personal; [Goldsteen22] takes them all for
+    rest are categories. No role is declared, so all features count as personal; [Goldsteen22] treats all of them as
     quasi-identifiers.
 
     Parameters
     ----------
     folder : path, optional
-        The folder that holds `gss/gss_happiness.csv.gz`; else the environment variable MODICUM_DATA names it.
+        The folder that holds `gss/gss_happiness.csv.gz`; default: the environment variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------

@@ -39,15 +39,16 @@ def load_health(
 ) -> Dataset | XY:
     """Heritage Health: has a patient's year a Charlson comorbidity index above zero?
 
-    171,067 years of 92,671 patients, so `persons` is the patient (`MemberID_t`): keep one's years in one split. The
-    columns made from the Charlson index and the mark `trainset` are left out.
+    171,067 years of 92,671 patients, so `persons` is the patient (`MemberID_t`): keep a patient's years in one split.
+    The columns made from the Charlson index and the mark `trainset` are left out.
 
-    - As it is, 124 features: the ten columns `age_*` are one ordered attribute `age` (the middle of each ten years, 05
-      to 85) and the three columns `sex*` one category `sex`; the mark MISS means missing, which nobody in the file is.
-    - `one_hot=True` leaves those thirteen columns as they are: 135 features, 136 columns with the label.
+    - By default, 124 features: the ten columns `age_*` become one ordered attribute `age` (the middle of each ten
+      years, 05 to 85) and the three columns `sex*` one category `sex`; the mark MISS means missing, but no value in the
+      file is.
+    - `one_hot=True` keeps those thirteen columns: 135 features, 136 columns with the label.
     - `pruned=True` keeps 11, after [Staab24] (Appendix D): `drugCount_ave`, `drugcount_months`, `no_Claims`,
-      `no_Providers`, `PayDelay_ave`, and the personal `age_over_60` ("yes" for the groups 65, 75 and 85, that is from
-      60 years on), `sex`, `pcg1`, `pcg2`, `sp1`, `ps1`.
+      `no_Providers`, `PayDelay_ave`, and the personal `age_over_60` ("yes" for the groups 65, 75 and 85, that is, 60
+      years or more), `sex`, `pcg1`, `pcg2`, `sp1`, `ps1`.
 
     Counts, sums and averages are numbers; `YEAR_t` is ordered; yes/no columns are categories. Personal: age, sex,
     `pcg1`–`pcg4`, `sp1`, `sp2` and `ps1`.
@@ -57,11 +58,11 @@ def load_health(
     pruned : bool
         Keep the 11 attributes of the pruned variant.
     one_hot : bool
-        Leave age and sex as one column for each value; not with `pruned`.
+        Keep one column for each value of age and sex; not with `pruned`.
     folder : path, optional
-        The folder that holds `health/health.csv.zip`; else the environment variable MODICUM_DATA names it.
+        The folder that holds `health/health.csv.zip`; default: the environment variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def load_health(
 
 def _read(path: Path) -> pd.DataFrame:
     table = pd.read_csv(path, usecols=lambda name: name != "trainset" and not name.startswith(_SAYS_LABEL))
-    return table.copy()  # in one piece: pandas warns about inserting into a frame as read_csv leaves it
+    return table.copy()  # defragmented, because pandas warns about inserting into the frame of read_csv
 
 
 def _features(table: pd.DataFrame, pruned: bool, one_hot: bool) -> pd.DataFrame:
@@ -107,7 +108,7 @@ def _features(table: pd.DataFrame, pruned: bool, one_hot: bool) -> pd.DataFrame:
 
 
 def _merged(X: pd.DataFrame, name: str, columns: Sequence[str], values: Sequence[str]) -> pd.DataFrame:
-    """One attribute in the place of the columns that mark its values; the last of them marks a missing value."""
+    """Replace the columns that mark an attribute's values by one attribute; the last column marks a missing value."""
     position = list(X.columns).index(columns[0])
     chosen = np.array([*values, None], dtype=object)[X[list(columns)].to_numpy().argmax(axis=1)]
     merged = X.drop(columns=list(columns))

@@ -32,9 +32,10 @@ def load_loan(*, folder: Folder = None, return_X_y: Literal[True]) -> XY: ...
 def load_loan(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY:
     """Lending Club loans: was a loan paid off?
 
-    119,987 loans, 14 features; a stand-in for the Loan set of [Staab24] to [Goldsteen21]. `status`, which is the
-    outcome, and the derived copies `purpose_`, `home_` and `emp_len_` are left out. `term`, `purpose`, `home_ownership`
-    and the two yes/no columns `delinq_2yrs_zero` and `pub_rec_zero` are categories, the rest numbers.
+    119,987 loans, 14 features; replaces the Loan set of [Staab24], [Goldsteen22] and [Goldsteen21]. `status`, which
+    is the outcome, and the derived copies `purpose_`, `home_` and `emp_len_` are left out. `term`, `purpose`,
+    `home_ownership` and the two yes/no columns `delinq_2yrs_zero` and `pub_rec_zero` are categories, the rest
+    numbers.
 
     Personal and quasi-identifiers: `annual_inc`, `dti`, `revol_bal`, `revol_util`, `purpose`, `home_ownership`,
     `delinq_2yrs_zero`, `pub_rec_zero`, `open_acc` and `emp_length`.
@@ -42,9 +43,9 @@ def load_loan(*, folder: Folder = None, return_X_y: bool = False) -> Dataset | X
     Parameters
     ----------
     folder : path, optional
-        The folder that holds `loan/lending_club.csv.gz`; else the environment variable MODICUM_DATA names it.
+        The folder that holds `loan/lending_club.csv.gz`; default: the environment variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------

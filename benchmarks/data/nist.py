@@ -39,11 +39,10 @@ def load_nist(year: Year = 2018, *, folder: Folder = None, return_X_y: Literal[T
 def load_nist(year: Year = 2018, *, folder: Folder = None, return_X_y: bool = False) -> Dataset | XY:
     """NIST's national excerpts of the American Community Survey: is a person's income above the median of 2018?
 
-    Made for testing de-identification; two years of the same places show drift over time, so both use the median of
-    2018 (26,000 dollars). Rows without an income (children) are left out, and so are the weights and the columns that
-    say the income in other words (`PINCP_DECILE`, `POVPIP`). 19 features: age, number of children, family size and
-    population density are numbers, education (`EDU`) is ordered, all else are categories. `N` (not applicable) is
-    missing.
+    NIST made them for testing de-identification. Two years of the same places show drift over time, so both use the
+    median of 2018 (26,000 dollars). Rows without an income (children), the weights and the columns that repeat the
+    income (`PINCP_DECILE`, `POVPIP`) are left out. 19 features: age, number of children, family size and population
+    density are numbers, education (`EDU`) is ordered, all others are categories. `N` (not applicable) means missing.
 
     Personal: `PUMA`, `SEX`, `MSP`, `HISP`, `RAC1P`, `HOUSING_TYPE`, `OWN_RENT`, `EDU`, `DVET`, `DREM`, `DPHY`, `DEYE`
     and `DEAR`.
@@ -53,9 +52,9 @@ def load_nist(year: Year = 2018, *, folder: Folder = None, return_X_y: bool = Fa
     year : 2018 or 2019
         The year of the survey.
     folder : path, optional
-        The folder that holds `nist/national2018.csv.gz`; else the environment variable MODICUM_DATA names it.
+        The folder that holds `nist/national2018.csv.gz`; default: the environment variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------

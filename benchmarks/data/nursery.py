@@ -20,16 +20,16 @@ def load_nursery(*, folder: Folder = None, return_X_y: bool = False) -> Dataset 
     """UCI Nursery: how is an application for a nursery school ranked?
 
     All 12,960 combinations of 8 attributes, ranked in five classes by a decision model that Slovenian schools used.
-    All are categories; `children` (1, 2, 3, more) is ordered. Sensitive is `social`, which [Goldsteen21] attacks; no
-    personal attribute is declared, so all features count as personal. [Goldsteen22] leaves out the two rows of the
-    class "recommend"; here they stay.
+    All are categories; `children` (1, 2, 3, more) is ordered. The sensitive attribute is `social`, which [Goldsteen21]
+    attacks; no personal attribute is declared, so all features count as personal. [Goldsteen22] leaves out the two rows
+    of the class "recommend"; here they are kept.
 
     Parameters
     ----------
     folder : path, optional
-        The folder that holds `nursery/nursery.data.gz`; else the environment variable MODICUM_DATA names it.
+        The folder that holds `nursery/nursery.data.gz`; default: the environment variable MODICUM_DATA.
     return_X_y : bool
-        Give `(X, y)` alone.
+        Return only `(X, y)`.
 
     Returns
     -------

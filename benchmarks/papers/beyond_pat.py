@@ -3,10 +3,10 @@
     python benchmarks/papers/beyond_pat.py
 
 Employment, income, public coverage, Adult, Loan, Health pruned, Bank and NIST, five splits each. Every candidate is
-learned on 60% of the records and screened by counts. On 10% the most private one is chosen whose boosted trees are
-within +0.005, +0.01 and +0.02 of raw data's error; where the majority guess is wrong for fewer than one in five, that
-keep 0.95, 0.9 and 0.8 of the skill. The chosen ones are reported on the other 30%: the portfolio's error, the
-certificate, buckets and groups. Finished pieces are kept in build/beyond_pat; --resume goes on with them. The neural
+learned on 60% of the records and screened by counts. On 10% the most private candidate is chosen whose boosted trees
+are within +0.005, +0.01 and +0.02 of raw data's error or, if the majority guess is wrong for fewer than one in five,
+keep 0.95, 0.9 and 0.8 of the skill. The chosen candidates are reported on the other 30%: the portfolio's error, the
+certificate, buckets and groups. Finished parts are stored in build/beyond_pat; --resume continues with them. The neural
 minimizers need PyTorch.
 """
 
@@ -30,8 +30,8 @@ ASKED = read_options(
     sections=True,
     flags={
         "--workers=": "processes, 2 by default",
-        "--resume": "go on with what build/beyond_pat holds",
-        "--no-neural": "leave out what needs PyTorch",
+        "--resume": "continue with the parts in build/beyond_pat",
+        "--no-neural": "leave out minimizers that need PyTorch",
     },
     elsewhere=(
         "modicum.attacks",
@@ -85,7 +85,7 @@ MADE_BY = {
     "others": tuple(name for name in DEFAULT if name not in ("MergePath", "PrivacyTree")),
     **{name: (name,) for name in NEURAL},
 }
-GRID = {"MergePath": {"mix": (0.1, 0.5, 0.9), "points": (100,)}}  # three runs; all others as in a study
+GRID = {"MergePath": {"mix": (0.1, 0.5, 0.9), "points": (100,)}}  # three runs; the other minimizers as in a study
 STEPS, KEPT = (0.005, 0.01, 0.02), (0.95, 0.9, 0.8)
 UNBALANCED = 0.2  # of the majority guess's error
 CONFIDENCE = 0.99
@@ -104,7 +104,7 @@ def data_of(name: str, seed: int) -> SeedData:
 
 
 def candidates(name: str, seed: int, made_by: str) -> list[dict]:
-    """Everything that some minimizers make of the training part, screened by counts."""
+    """Return all candidates of some minimizers on the training part, screened by counts."""
     data = data_of(name, seed)
     rows, whole = data.parts.train, data.whole
     X, y = whole.frame[rows].to_native(), whole.label[rows]
@@ -124,7 +124,7 @@ def candidates(name: str, seed: int, made_by: str) -> list[dict]:
 
 
 def chosen(name: str, seed: int, own: list[dict], targets: Sequence[float] = ()) -> dict:
-    """For every target the most private of some candidates on validation records, and the judges' word on it."""
+    """For every target, choose the most private candidate on validation records, and evaluate it on test records."""
     data = data_of(name, seed)
     raw, majority = data.raw_model(), data.majority()
     is_unbalanced = _majority_error(data) < UNBALANCED
@@ -145,12 +145,12 @@ def chosen(name: str, seed: int, own: list[dict], targets: Sequence[float] = ())
 
 
 def _majority_error(data: SeedData) -> float:
-    """Of all records, so that every split has the same targets."""
+    """Compute it on all records, so that every split has the same targets."""
     return 1 - np.unique(data.whole.label, return_counts=True)[1].max() / len(data.whole.label)
 
 
 class _Tried:
-    """Boosted trees on validation records, for one candidate after the other, each once."""
+    """Boosted trees on validation records, computed at most once for each candidate."""
 
     def __init__(self, data: SeedData, raw: Any, majority: Any) -> None:
         self.data, self.raw, self.majority = data, raw, majority
@@ -159,7 +159,7 @@ class _Tried:
     def is_within(self, candidate: dict, target: float, by_skill: bool) -> bool:
         scores = candidate["screened"]["validation"]
         kept = compute_skill_kept(scores["log_loss"], self.raw.log_loss(), self.majority.log_loss())
-        # Screening is by fewer trees: what is far off is not tried.
+        # Screening uses fewer trees; candidates far from the target are not tried.
         if (by_skill and kept < target - 0.2) or (not by_skill and scores["error"] > self.raw.error() + target + 0.03):
             return False
         key = json.dumps(candidate["artifact"])
@@ -224,7 +224,7 @@ def _work(name: str, seed: int, key: str) -> str:
 
 
 def run(names: list[str], workers: int, keys: list[str]) -> set[str]:
-    """All pieces that are not there yet: first the candidates, then the choice for each split. Whose some were."""
+    """Make all missing pieces, first candidates, then the choice for each split; return their datasets."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     worked = set()
     for stage in (keys, [f"chosen-{entrant}" for entrant in ENTRANTS]):
@@ -240,13 +240,13 @@ def run(names: list[str], workers: int, keys: list[str]) -> set[str]:
 
 
 def _split(name: str, seed: int) -> dict:
-    """One split's limits, and every entrant's cells."""
+    """Read one split's limits and every entrant's cells."""
     found = {entrant: _piece(name, seed, f"chosen-{entrant}") for entrant in ENTRANTS}
     return found["MergePath"] | {"entrants": {entrant: one["cells"] for entrant, one in found.items()}}
 
 
 def figures(name: str) -> dict:
-    """One dataset's cells: means over the splits, with intervals, and MergePath beside PAT split by split."""
+    """Summarize one dataset's cells: means over the splits with intervals, and MergePath against PAT by split."""
     splits = [_split(name, seed) for seed in range(SEEDS)]
     targets = KEPT if splits[0]["unbalanced"] else STEPS
     limits = {k: float(np.mean([s[k] for s in splits])) for k in ("raw_error", "majority_error", "naive_adversary")}
@@ -271,7 +271,7 @@ def _cell(splits: list[dict], target: str) -> dict:
 
 
 def _beside_pat(splits: list[dict], target: str) -> dict:
-    """MergePath minus PAT, and minus the others, on the splits where both are within the target."""
+    """Compute MergePath minus PAT, and minus the others, on the splits where both are within the target."""
     both = _pairs(splits, target, "PrivacyTree")
     ahead = [mine["adversary_error"] - pat["adversary_error"] for _, mine, pat in both]
     room = [max(naive - pat["adversary_error"], 1e-9) for naive, _, pat in both]
@@ -290,15 +290,15 @@ def _beside_pat(splits: list[dict], target: str) -> dict:
 
 
 def _pairs(splits: list[dict], target: str, other: str) -> list[tuple[float, dict, dict]]:
-    """The naive adversary's error, MergePath's cell and the other one's, for every split that has both."""
+    """Return the naive adversary's error, MergePath's cell and the other's, for every split that has both."""
     found = [(s["naive_adversary"], s["entrants"]["MergePath"][target], s["entrants"][other][target]) for s in splits]
     return [(naive, mine, theirs) for naive, mine, theirs in found if mine is not None and theirs is not None]
 
 
 def summary(found: dict[str, dict]) -> dict:
-    """The goals over all cells: never behind PAT, a quarter of its distance closed, half of its buckets.
+    """Check the goals over all cells: never behind PAT, a quarter of its distance closed, half of its buckets.
 
-    MergePath is also behind where it is within the target on fewer splits.
+    MergePath also counts as behind if it meets the target on fewer splits.
     """
     cells = {f"{name} {t}": cell for name, one in found.items() for t, cell in one["cells"].items()}
     compared = [cell for cell in cells.values() if cell["ahead_of_pat"] is not None]
@@ -355,7 +355,7 @@ NAMES = {
 
 
 def table(datasets: dict[str, dict]) -> str:
-    """The cells as Markdown, for docs/merge-path.md."""
+    """Make the table of the cells for docs/merge-path.md."""
     lines = [
         "| data (naive adversary) | target | PAT (buckets, combinations) | MergePath | lead | closes | others |",
         "|---|---|---|---|---|---|---|",
@@ -385,7 +385,7 @@ def _shown(entrant: dict) -> str:
 
 
 def speed(name: str) -> dict:
-    """One run of MergePath, the whole path, beside PAT's sweep judged by counts; and with the choice of a point."""
+    """Time MergePath's whole path, PAT's sweep judged by counts, and MergePath with the choice of a point."""
     data = data_of(name, 0)
     rows, whole = data.parts.train, data.whole
     X, y, schema = whole.frame[rows].to_native(), whole.label[rows], whole.schema
@@ -449,7 +449,7 @@ def main() -> None:
 
 
 def quick() -> dict[str, float]:
-    """MergePath on Adult at the least target, its five splits."""
+    """Run MergePath on Adult at the strictest target, on its five splits."""
     name, key = "adult", "MergePath"
     splits = [chosen(name, seed, candidates(name, seed, key), (STEPS[-1],)) for seed in range(SEEDS)]
     own = [split["cells"][f"{STEPS[-1]:g}"] for split in splits]

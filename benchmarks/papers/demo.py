@@ -1,8 +1,8 @@
-"""What `modicum demo` finds: the figures that README tells, read from the report that the command writes.
+"""The results of `modicum demo`: the figures in README, read from the report that the command writes.
 
     python benchmarks/papers/demo.py
 
-The command itself is run, with its own seed; nothing is computed again.
+It runs the command itself, with its own seed; nothing is computed again.
 """
 
 import sys
@@ -23,7 +23,7 @@ from modicum.cli.commands.demo import demo
 
 
 def told(report: dict[str, Any]) -> dict[str, Any]:
-    """What is asked, what the prediction loses, and what an adversary is wrong about, from the report's content."""
+    """Return what is asked, what the prediction loses, and the adversary's error, from the report's content."""
     collected, utility, attack, certificate = (report[k] for k in ("collected", "utility", "attack", "certificate"))
     return {
         "attributes": collected["attributes"],
@@ -51,7 +51,7 @@ def told(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def figures() -> dict[str, Any]:
-    """The demo in a folder of its own, silently."""
+    """Run the demo silently in its own folder."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         demo(Path(folder))
         found = told(json.loads((Path(folder) / "report.json").read_text(encoding="utf-8")))

@@ -1,13 +1,13 @@
-"""DP-SGD on raw and on minimized Adult at the same ε: do minimization and differential privacy go well together?
+"""DP-SGD on raw and on minimized Adult at the same ε: do minimization and differential privacy combine well?
 
     OMP_NUM_THREADS=1 python benchmarks/papers/dp_on_minimized.py
 
-[Staab24 §9] expects so. Three splits: a fifth of the records teaches PAT (`PrivacyTree(max_leaves=20, privacy=0.3)`)
-what to collect, half train the network, the rest test it. PAT never sees the records that train, so that ε holds for
-them whole; δ is one over their number. Raw categories are one-hot over the domain of the data set, numbers scaled by
-the limits of their questions; minimized records are one-hot over the buckets. The same network (one hidden layer of 50)
-is trained without noise by scikit-learn, for comparison. The difference is minimized less raw, with its interval over
-the splits. The network's settings were chosen on 16,000 raw records at ε = 1 and 8; those take no part here.
+[Staab24 §9] expects so. Three splits: PAT (`PrivacyTree(max_leaves=20, privacy=0.3)`) learns from a fifth of the
+records what to collect, half of the records train the network, the rest test it. PAT never sees the training records,
+so ε holds for them in full; δ is one over their number. Raw categories are one-hot over the domain of the data set,
+numbers are scaled by the limits of their questions; minimized records are one-hot over the buckets. For comparison,
+scikit-learn trains the same network (one hidden layer of 50) without noise. The difference is minimized minus raw, with
+its interval over the splits. The network's settings were chosen on 16,000 other raw records at ε = 1 and 8.
 """
 
 import sys
@@ -41,7 +41,7 @@ AMOUNTS = ("capital-gain", "capital-loss")  # most are 0 and some are large: the
 
 
 def raw(X: pd.DataFrame) -> np.ndarray:
-    """Numbers from 0 to 1, everything else one-hot, missing values with a column of their own."""
+    """Encode numbers from 0 to 1, everything else one-hot; missing values get their own column."""
     numbers = [np.log1p(X[n]) / np.log1p(m) if n in AMOUNTS else X[n] / m for n, m in LIMITS.items()]
     return np.column_stack([*numbers, pd.get_dummies(X.drop(columns=list(LIMITS)), dummy_na=True)]).astype(float)
 
@@ -58,13 +58,13 @@ def judged(model: Any, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
 
 def without_noise(X: np.ndarray, y: np.ndarray, seed: int) -> MLPClassifier:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # as many epochs as the private one
+        warnings.simplefilter("ignore", ConvergenceWarning)  # as many epochs as the private network
         model = MLPClassifier((50,), batch_size=512, learning_rate_init=0.01, max_iter=10, random_state=seed)
         return model.fit(X, y)
 
 
 def split(seed: int, epsilons: Sequence[float] = EPSILONS) -> dict[str, Any]:
-    """One split: every ε on both tables."""
+    """Run one split: every ε on both tables."""
     data = md.datasets.load_adult()
     X, y = data.X, (data.y == ">50K").to_numpy(int)
     order = np.random.default_rng(seed).permutation(np.random.default_rng(99).permutation(len(X))[SETTINGS:])
@@ -83,7 +83,7 @@ def split(seed: int, epsilons: Sequence[float] = EPSILONS) -> dict[str, Any]:
 
 
 def compared(runs: list[dict], key: str) -> dict[str, Any]:
-    """Both tables at one ε: means over the splits, and what minimizing changes."""
+    """Summarize both tables at one ε: means over the splits, and the effect of minimization."""
     found: dict[str, Any] = {}
     for measure in ("accuracy", "auc"):
         values = {side: [run[side][key][measure] for run in runs] for side in ("raw", "minimized")}
@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def noise_costs(summary: dict[str, dict], measure: str) -> dict[str, dict[str, float]]:
-    """What the noise of each ε takes from either table."""
+    """Compute the loss of each table through the noise of each ε."""
     plain = summary["none"][measure]
     return {
         key: {side: plain[side] - own[measure][side] for side in ("raw", "minimized")}
@@ -125,7 +125,7 @@ def noise_costs(summary: dict[str, dict], measure: str) -> dict[str, dict[str, f
 
 
 def table(figures: dict) -> str:
-    """Accuracy and AUC for each ε, for docs/anonymization.md."""
+    """Make the table of accuracy and AUC for each ε for docs/anonymization.md."""
     lines = ["| ε | accuracy, raw | accuracy, minimized | AUC, raw | AUC, minimized |", "|---|---|---|---|---|"]
     for key, own in figures["summary"].items():
         cells = [f"{own[measure][side]:.4f}" for measure in ("accuracy", "auc") for side in ("raw", "minimized")]
@@ -134,7 +134,7 @@ def table(figures: dict) -> str:
 
 
 def quick() -> dict[str, float]:
-    """The first split, without noise and at ε = 1."""
+    """Run the first split, without noise and at ε = 1."""
     own = split(0, (1,))
     return {"splits.0.buckets": own["buckets"]} | {
         f"splits.0.{table}.{epsilon}.accuracy": own[table][epsilon]["accuracy"]

@@ -1,10 +1,10 @@
-"""Does a generalization still serve a year later, or one state further? [Staab24 Appendix H]
+"""Is a generalization still good a year later, or in another state? [Staab24 Appendix H]
 
     python benchmarks/papers/drift.py
 
-NIST's excerpts of 2018 and 2019 (income), and the American Community Survey of New York and New Jersey (employment): a
-PAT generalization of 20 leaves is learned on three tenths of the people of the first period, the rest of them are
-compared with everyone of the second.
+NIST's excerpts of 2018 and 2019 (income), and the American Community Survey of New York and New Jersey (employment). A
+PAT generalization of 20 leaves is learned on three tenths of the people in the first table; the rest of them are
+compared with everyone in the second.
 """
 
 import sys
@@ -57,7 +57,7 @@ def examples() -> list[dict]:
 
 
 def quick() -> dict[str, float]:
-    """NIST's two years."""
+    """Run NIST's two years."""
     own = compared(load_nist(2018), load_nist(2019))
     kinds = {"error": own["error"], "gap": own["gap"], "risk.error": own["risk"]["error"]}
     return {f"0.{name}.difference": change["difference"] for name, change in kinds.items()}

@@ -1,4 +1,4 @@
-"""What PAT gives on employment with `privacy` 0.5 and 20 leaves: error, adversary, certificate, attributes left out.
+"""PAT on employment with `privacy` 0.5 and 20 leaves: error, adversary, certificate, attributes not collected.
 
     python benchmarks/papers/quality.py
 

@@ -1,11 +1,10 @@
-"""Our counterparts of [Staab24 §8]: Tables 3 to 6, Figures 5, 6, 7, 9 and 14, and §8.4, with the paper's numbers
-beside.
+"""Reproduce [Staab24 §8]: Tables 3 to 6, Figures 5, 6, 7, 9 and 14, and §8.4, compared with the paper's numbers.
 
     python benchmarks/papers/reproduce_vdm.py
 
-The paper uses the American Community Survey of California 2014; here it is New York 2024 with nearly the same
-questions, so levels differ and orderings must hold. Every section prints what it found, what the paper found and
-whether the paper's ordering holds; all of it goes to results/reproduce_vdm.json. AdvTrain's columns need PyTorch.
+The paper uses the American Community Survey of California 2014; we use New York 2024 with nearly the same questions, so
+levels differ but orderings must hold. Every section prints its result, the paper's result and whether the paper's
+ordering holds, and writes all to results/reproduce_vdm.json. AdvTrain's columns need PyTorch.
 """
 
 import sys
@@ -38,7 +37,7 @@ from modicum.table.targets import Labels, Target
 LEAVES = (2, 4, 6, 8, 10, 20, 50, 100, 200)  # [Staab24 Appendix F]
 ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 FRONT = 6  # points of a front that are attacked
-DIFFERS = {  # what our data has instead of the paper's California 2014, and what may follow
+DIFFERS = {  # how our data differs from the paper's California 2014, and possible effects
     "employment": "New York 2024, people aged 17 to 89; the paper's 372,553 rows suggest people of all ages, and that "
     "children do not work would make its task easier to keep",
     "income": "New York 2024 with eight personal attributes; the paper's task also has the place of birth (POBP), "
@@ -73,13 +72,13 @@ class Task:
 
     @cached_property
     def adv_train(self) -> dict[float, md.Generalization]:
-        """AdvTrain over values of λ, which are trained side by side."""
+        """Train AdvTrain for several values of λ together."""
         values = (0.0, 0.1, 0.3, 0.5, 0.8)
         method = md.AdversarialTraining(schema=self.schema)
         return dict(zip(values, method.fit_path(self.train, self.y_train, values), strict=True))
 
     def classifier_error(self, g: md.Generalization, estimator: str = NETWORK) -> float:
-        """The paper's network on generalized data, on test records."""
+        """Compute the test error of the paper's network on generalized data."""
         model = model_on(g, estimator, 2, 0).fit(self.train, self.encode(self.y_train))
         return Predictions(model.predict_proba(self.test), self.encode(self.y_test)).error()
 
@@ -88,7 +87,7 @@ class Task:
 
     @cached_property
     def front(self) -> list[tuple[float, int, md.Generalization]]:
-        """PAT generalizations on the front of both errors on validation records, evenly spread over it."""
+        """Return PAT generalizations, evenly spread over the front of both errors on validation records."""
         made = [(alpha, size, self.pat(size, alpha)) for alpha in ALPHAS for size in LEAVES]
         seen: dict[str, tuple[float, int, md.Generalization]] = {}
         for entry in made:
@@ -100,7 +99,7 @@ class Task:
         return [best[i][2] for i in kept]
 
     def _quick(self, g: md.Generalization) -> tuple[float, float]:
-        """Classifier's and adversary's error on validation records, by one network for the label and all attributes."""
+        """Return classifier's and adversary's validation errors, by one network for the label and all attributes."""
         inputs, cells = Inputs.of(g, self.train).distinct()
         codes = g.codes(self.validation)
         seen, seen_cells = Inputs.of_codes(g, codes).distinct()
@@ -267,7 +266,7 @@ def table_6() -> dict[str, Any]:
 
 
 def table_6_adv_train() -> dict[str, Any]:
-    """The same for AdvTrain's generalizations (income)."""
+    """Table 6 for AdvTrain's generalizations (income)."""
     adv_train = task("income").adv_train
     made = {"Adv. λ=0": adv_train[0.0], "Adv. λ=0.5": adv_train[0.5]}
     paper = {
@@ -437,7 +436,7 @@ def section_8_4() -> dict[str, Any]:
 
 
 def reported(name: str, data: str, section: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """A section's figures, printed with whether the paper's ordering holds."""
+    """Print a section's figures and whether the paper's ordering holds, and return the figures."""
     start = time.perf_counter()
     print(f"{name}: {section.__doc__}\n  Data: {DIFFERS[data]}.")
     found = section() | {"data": DIFFERS[data], "seconds": time.perf_counter() - start}
@@ -463,7 +462,7 @@ SECTIONS = {
 
 
 def quick() -> dict[str, float]:
-    """§8.4, and the rarest combination of a small tree."""
+    """Run §8.4, and the rarest combination of a small tree."""
     own, rarest = section_8_4()["figures"], table_5()["rows"]
     names = ("buckets", "not_collected", "classifier_error", "raw_error", "adversary_error", "naive_error")
     return {f"section_8_4.figures.{name}": own[name] for name in names} | {

@@ -34,7 +34,7 @@ SIZES = (1.0, 0.3, 0.1, 0.05, 0.01, 0.003)
 
 
 def training_sizes(data: md.datasets.Dataset) -> dict:
-    """Figure 8: PAT learned from smaller and smaller parts of the training data."""
+    """Figure 8: PAT learned from ever smaller parts of the training data."""
     found = study_of(
         "sizes", data, ASKED.resume, minimizers=["PrivacyTree"], seeds=SEEDS, train_sizes=SIZES, fronts_of="all"
     )
@@ -65,7 +65,7 @@ def training_sizes(data: md.datasets.Dataset) -> dict:
 
 
 def one_attribute(data: md.datasets.Dataset) -> dict:
-    """Figure 10: the error about one attribute, where it alone or all of them are protected."""
+    """Figure 10: the error about one attribute, if it alone or all attributes are protected."""
     found = {}
     for minimizer in ("PrivacyTree", "AdversarialTraining"):
         everything = study_of("employment", data, True, minimizers=[minimizer], seeds=1, fronts_of="each")
@@ -81,14 +81,14 @@ def one_attribute(data: md.datasets.Dataset) -> dict:
 
 
 def _volume_about(name: str, study: Study) -> float:
-    """The hypervolume of a study's candidates in the error about one attribute, by counts."""
+    """Compute the hypervolume of a study's candidates in the error about one attribute, by counts."""
     limits = study.limits[study.seed].test
     points = {
         part: [(c.scores(part, False).error, c.scores(part, False).risk[name]) for c in study.of()]
         for part in ("validation", "test")
     }
     chosen = [p for p, is_on in zip(points["test"], on_front(points["validation"]), strict=True) if is_on]
-    naive = max(error for _, error in points["test"])  # where nothing is collected, or nearly so
+    naive = max(error for _, error in points["test"])  # if nothing or almost nothing is collected
     return hypervolume(chosen, type(limits)(limits.raw_error, limits.majority_error, naive))
 
 
@@ -106,7 +106,7 @@ def selection_scores(data: md.datasets.Dataset) -> dict:
     limits = found.limits[found.seed].test
     volumes, sets = {}, {}
     for score in scores:
-        # A set of attributes that an earlier score has kept as well is one candidate; it counts for both.
+        # A set of attributes that an earlier score also chose is one candidate; it counts for both.
         own = {c.parameters["k"]: c for c in found.of()} | {
             c.parameters["k"]: c for c in found.of() if c.parameters["score_func"] == score
         }
@@ -130,7 +130,7 @@ SECTIONS = {
 
 
 def quick() -> dict[str, float]:
-    """PAT on the first split of employment."""
+    """Run PAT on the first split of employment."""
     found = study_of("canary", task("employment"), minimizers=["PrivacyTree"], seeds=1, fronts_of="each")
     return {"employment.minimizers.PrivacyTree.hypervolume_by_seed.0": found.hypervolume()["PrivacyTree"].by_seed[0]}
 

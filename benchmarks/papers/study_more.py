@@ -42,7 +42,7 @@ SECTIONS = {
 
 
 def quick() -> dict[str, float]:
-    """PAT on the first split of adult."""
+    """Run PAT on the first split of Adult."""
     found = study_of("canary", LOADERS["adult"](), minimizers=["PrivacyTree"], seeds=1, fronts_of="each")
     return {"adult.minimizers.PrivacyTree.hypervolume_by_seed.0": found.hypervolume()["PrivacyTree"].by_seed[0]}
 
