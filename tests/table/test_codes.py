@@ -1,4 +1,4 @@
-"""Coding: exact where it can be, by deterministic groups where not."""
+"""Coding: exact for few values, by deterministic groups for many."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def test_codes_do_not_depend_on_the_order_of_rows():
     assert np.array_equal(a.encode(X), b.encode(X))
 
 
-def test_weights_are_records():
+def test_a_weight_counts_as_that_many_records():
     X = pd.DataFrame({"x": np.arange(1000.0), "c": ["u", "v"] * 500})
     weights = np.random.default_rng(0).integers(1, 5, 1000)
     schema = md.Schema.infer(X)
@@ -64,13 +64,13 @@ def test_an_ordered_category_keeps_its_order():
         ([f"v{i}" for i in range(100_000)], "'x' has 100,000 different categories"),
     ],
 )
-def test_a_column_that_cannot_be_coded(column, complaint):
+def test_a_column_that_cannot_be_coded_is_refused(column, complaint):
     X = pd.DataFrame({"x": column})
     with pytest.raises(DataError, match=complaint):
         coder_of(X)
 
 
-def test_text_where_a_number_should_be(as_frame):
+def test_text_in_a_number_column_is_refused(as_frame):
     coder = coder_of(as_frame({"x": [1.0, 2.0]}))
     with pytest.raises(DataError, match="'x' should hold a number, but 1 of its values"):
         coder.encode(as_frame({"x": ["1", "two"]}))
@@ -86,7 +86,7 @@ def test_equal_rows_share_a_group():
     assert len(np.unique(group_rows(np.vstack([wide, wide])))) == 50
 
 
-def test_a_mixed_column_keeps_true_and_one_apart():
+def test_a_mixed_column_distinguishes_true_and_one():
     X = pd.DataFrame({"x": pd.Series([1, True, "1", 1.0, None], dtype=object)})
     codes = Coder.fit(X, md.Schema(attributes=(md.Attribute(name="x", kind="category"),))).encode(X)[:, 0]
     assert codes[0] == codes[2] == codes[3] != codes[1]

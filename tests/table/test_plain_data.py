@@ -1,4 +1,4 @@
-"""Results as plain data: what is left out, what is refused, and how numbers come out."""
+"""Results as plain data: fields left out, values refused, and the form of numbers."""
 
 import json
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ def test_fields_come_in_their_order_then_properties():
     ids=lambda value: f"{type(value).__module__}.{type(value).__name__}",
 )
 @pytest.mark.parametrize("wrap", [lambda value: value, lambda value: [{"one": (value,)}]], ids=["bare", "inside"])
-def test_what_may_hold_records_is_refused(value, wrap):
+def test_values_that_may_hold_records_are_refused(value, wrap):
     complaint = r"Found\.value holds a \w+, which is not plain data: mark it LEFT_OUT"
     with pytest.raises(TypeError, match=complaint) as error:
         Found(wrap(value)).to_dict()
@@ -73,7 +73,7 @@ def test_a_refused_field_of_a_nested_dataclass_is_named():
         Found({"one": Inner(PEOPLE)}).to_dict()
 
 
-def test_nested_results_and_dataclasses_leave_out_what_they_mark():
+def test_nested_results_and_dataclasses_leave_out_marked_fields():
     content = Found([Inner(1, PEOPLE), Shares({1: 0.5}, PEOPLE, 2)]).to_dict()
     assert content == {"value": [{"value": 1}, {"shares": {"1": 0.5}, "records": 2, "highest": 0.5}]}
 
@@ -100,7 +100,7 @@ def test_artifacts_and_schemas_are_their_own_plain_data():
         (True, True),
     ],
 )
-def test_values_as_json_has_them(value, expected):
+def test_values_become_json_values(value, expected):
     found = Found(value).to_dict()["value"]
     assert found == expected
     assert type(found) is type(expected)

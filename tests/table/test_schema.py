@@ -102,13 +102,13 @@ def test_yaml_round_trip(tmp_path):
         ("- a\n- b\n", "mapping with the key 'attributes'"),
     ],
 )
-def test_a_wrong_schema_gets_one_sentence(text, complaint):
+def test_a_wrong_schema_is_refused_in_one_sentence(text, complaint):
     with pytest.raises(SchemaError, match=complaint) as caught:
         md.Schema.from_yaml(text)
     assert "\n" not in str(caught.value)
 
 
-def test_data_and_schema_that_disagree(as_frame):
+def test_data_that_contradicts_the_schema_is_refused(as_frame):
     schema = md.Schema(
         attributes=(
             md.Attribute(name="age", kind="number", domain=[0, 120]),

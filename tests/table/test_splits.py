@@ -16,10 +16,10 @@ def test_parts_are_disjoint_and_complete_and_keep_persons_together(n, classes, h
     parts = split_rows(y, persons=persons, random_state=seed)
     rows = np.concatenate([parts.train, parts.validation, parts.test])
     assert sorted(rows) == list(range(n))
-    of = [set(persons[part]) for part in (parts.train, parts.validation, parts.test)]
-    assert not of[0] & of[1]
-    assert not of[0] & of[2]
-    assert not of[1] & of[2]
+    people = [set(persons[part]) for part in (parts.train, parts.validation, parts.test)]
+    assert not people[0] & people[1]
+    assert not people[0] & people[2]
+    assert not people[1] & people[2]
     left = set(y) - (set(y[parts.test]) - set(np.delete(y, parts.test)))
     assert set(y[parts.train]) == left
 
@@ -42,7 +42,7 @@ def test_a_single_record_of_a_class_goes_to_train_unless_the_holdout_drew_it():
     assert sum(in_test) + sum(in_train) == 60
 
 
-def test_bad_shares():
+def test_bad_shares_are_refused():
     with pytest.raises(ParameterError, match="must leave rows"):
         split_rows([0, 1] * 10, validation=0.5, test=0.5)
     with pytest.raises(DataError, match="at least 3"):
