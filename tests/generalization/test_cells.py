@@ -1,4 +1,4 @@
-"""Cells: every record in exactly one, told no more than its box, kept as data."""
+"""Cells: each record has exactly one and reveals only its box; cells are saved as data."""
 
 import json
 
@@ -29,7 +29,7 @@ def detail():
 
 
 def tree():
-    """Age up to 59 or not; below, nurses (and what is unseen or missing) apart from the others; then age again."""
+    """Age up to 59 or not; then nurses (with unseen and missing jobs) or other jobs; then age again."""
     return [
         Ask(ask="age", left=(0, 1)),
         Ask(ask="job", left=(0, 1)),
@@ -58,22 +58,30 @@ def test_every_record_falls_into_one_cell():
     assert cells().cells(X).tolist() == [0, 1, 2, 2, 3, 3, 2]
 
 
-def test_what_is_told_is_the_side_of_the_box():
-    told = cells().transform(X)
-    assert list(told.columns) == ["age", "job"]
-    assert told["age"].tolist() == ["≤ 59", "≤ 29", "30–59", "30–59", "≥ 60 or (missing)", "≥ 60 or (missing)", "30–59"]
+def test_labels_are_the_sides_of_the_box():
+    labels = cells().transform(X)
+    assert list(labels.columns) == ["age", "job"]
+    assert labels["age"].tolist() == [
+        "≤ 59",
+        "≤ 29",
+        "30–59",
+        "30–59",
+        "≥ 60 or (missing)",
+        "≥ 60 or (missing)",
+        "30–59",
+    ]
     others = "nurse or (other) or (missing)"
-    assert told["job"].tolist() == ["clerk | cook", others, others, others, "(any)", "(any)", others]
+    assert labels["job"].tolist() == ["clerk | cook", others, others, others, "(any)", "(any)", others]
 
 
-def test_records_of_one_cell_cannot_be_told_apart_and_others_can():
+def test_two_records_have_equal_codes_if_and_only_if_they_share_a_cell():
     codes, own = cells().codes(X), cells().cells(X)
     for i in range(len(X)):
         for j in range(len(X)):
             assert (codes[i] == codes[j]).all() == (own[i] == own[j])
 
 
-def test_values_are_the_cell_s_record_in_the_types_of_the_data():
+def test_values_are_the_cells_record_in_the_types_of_the_data():
     values = cells().transform(X, output="values")
     assert list(values.columns) == ["age", "job", "pay"]
     assert values["age"].tolist() == [20, 25, 40, 40, 70, 70, 40]
@@ -95,7 +103,7 @@ def test_random_trees_leave_no_gap_and_no_overlap(data):
     grid = detail()
     sizes = [len(p.labels) for p in grid.partitions[:2]]
 
-    def grown(reach, depth):
+    def grow(reach, depth):
         a = data.draw(st.integers(0, 1))
         here = sorted(reach[a])
         if depth == 0 or len(here) < 2 or not data.draw(st.booleans()):
@@ -106,18 +114,18 @@ def test_random_trees_leave_no_gap_and_no_overlap(data):
         at = data.draw(st.integers(1, len(here) - 1))
         left = set(here[:at])
         sides = [{**reach, a: left}, {**reach, a: set(here) - left}]
-        return [Ask(ask=["age", "job"][a], left=tuple(left)), *grown(sides[0], depth - 1), *grown(sides[1], depth - 1)]
+        return [Ask(ask=["age", "job"][a], left=tuple(left)), *grow(sides[0], depth - 1), *grow(sides[1], depth - 1)]
 
-    made = md.CellPartition(grid, grown({0: set(range(sizes[0])), 1: set(range(sizes[1]))}, 4))
+    partition = md.CellPartition(grid, grow({0: set(range(sizes[0])), 1: set(range(sizes[1]))}, 4))
     every = np.array([[a, j, 0] for a in range(sizes[0]) for j in range(sizes[1])])
-    leaves = made.tree.walk.leaves(every)
-    inside = np.array([[all(m[row[c]] for c, m in box.items()) for box in made.tree.boxes] for row in every])
+    leaves = partition.tree.walk.leaves(every)
+    inside = np.array([[all(m[row[c]] for c, m in box.items()) for box in partition.tree.boxes] for row in every])
     assert (inside.sum(axis=1) == 1).all()
     assert (inside.argmax(axis=1) == leaves).all()
-    assert md.CellPartition.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+    assert md.CellPartition.from_dict(json.loads(json.dumps(partition.to_dict()))) == partition
 
 
-def test_it_is_saved_loaded_and_read_line_by_line(tmp_path):
+def test_cells_are_saved_line_by_line_and_loaded(tmp_path):
     path = tmp_path / "cells.json"
     cells().save(path)
     assert md.load(path) == cells()
@@ -125,7 +133,7 @@ def test_it_is_saved_loaded_and_read_line_by_line(tmp_path):
     assert '{"prediction": "yes", "values": [25, "nurse", 1.5]}' in path.read_text()
 
 
-def test_what_is_told_in_full_is_told_as_it_is():
+def test_attributes_in_full_detail_stay_unchanged():
     found = md.CellPartition(
         detail(), [e if isinstance(e, Ask) else Cell(values=e.values) for e in tree()], kept=[FullDetail(attribute=PAY)]
     )
@@ -137,7 +145,7 @@ def test_what_is_told_in_full_is_told_as_it_is():
     assert md.measures.ncp(found, X).by_attribute["pay"] == 0.0
 
 
-def test_what_is_possible_is_what_the_box_leaves():
+def test_possible_values_are_those_in_the_box():
     target = Target.fit(X, JOB)
     found = cells()
     codes = found.codes(X)
@@ -150,7 +158,7 @@ def test_what_is_possible_is_what_the_box_leaves():
     assert mask[np.flatnonzero(known), own[known]].all()
 
 
-def test_an_adversary_can_be_set_on_cells():
+def test_an_adversary_can_attack_cells():
     X, _y = md.datasets.load_adult(return_X_y=True)
     X = X[["age", "sex", "hours-per-week"]][:4000]
     schema = md.Schema.infer(X)
@@ -199,7 +207,7 @@ def test_a_damaged_file_is_refused_in_one_sentence(change, message):
         md.CellPartition.from_dict(content)
 
 
-def test_the_records_of_people_are_never_passed_on(tmp_path):
+def test_records_of_actual_people_are_never_saved(tmp_path):
     found = md.CellPartition(detail(), tree(), representatives="record")
     with pytest.raises(ArtifactError, match="actual people"):
         found.save(tmp_path / "cells.json")
@@ -219,27 +227,27 @@ def test_bad_arguments_are_refused():
 
 
 @pytest.mark.slow
-def test_a_tree_of_two_thousand_questions_is_no_trouble():
+def test_a_tree_of_two_thousand_questions_works():
     edges = [i + 0.5 for i in range(2000)]
     schema = md.Schema(attributes=[AGE])
     grid = md.Generalization(schema, [intervals(AGE, edges)])
     entries = []
     for i in range(2000):
         entries += [Ask(ask="age", left=(i,)), Cell(prediction=i, values=(i,))]
-    made = md.CellPartition(grid, [*entries, Cell(prediction=2000, values=(3000,))])
+    partition = md.CellPartition(grid, [*entries, Cell(prediction=2000, values=(3000,))])
     X = pd.DataFrame({"age": [0, 7, 1999, 5000]})
-    assert made.cells(X).tolist() == [0, 7, 1999, 2000]
-    assert md.CellPartition.from_dict(made.to_dict()) == made
+    assert partition.cells(X).tolist() == [0, 7, 1999, 2000]
+    assert md.CellPartition.from_dict(partition.to_dict()) == partition
 
 
-def test_cells_are_refused_where_a_model_must_be_trained_on_buckets():
+def test_cells_are_refused_where_a_model_needs_training_on_buckets():
     with pytest.raises(ParameterError, match=r"must be a Generalization\. Got CellPartition"):
         md.utility(cells(), X, [0] * 7, X, [0] * 7)
     with pytest.raises(ParameterError, match="Got CellPartition; use `certify` and `attacks` for cells"):
         md.evidence(cells(), X, [0] * 7, X, [0] * 7)
 
 
-def test_commands_say_what_takes_cells(tmp_path):
+def test_commands_describe_and_apply_cells_and_judge_refuses_them(tmp_path):
     runner = CliRunner()
     path = tmp_path / "cells.json"
     cells().save(path)

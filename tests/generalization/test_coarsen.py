@@ -30,7 +30,7 @@ def smallest(g, X) -> int:
 
 
 def is_coarser(before, after, X) -> bool:
-    """Records that were alike in an attribute still are."""
+    """Whether records that were equal in an attribute still are."""
     old, new = before.codes(X), after.codes(X)
     return all(
         len(np.unique(np.column_stack([old[:, j], new[:, j]]), axis=0)) == len(np.unique(old[:, j]))
@@ -78,7 +78,7 @@ def test_buckets_for_other_and_missing_values_join_too(table, k):
     [md.Uniform(buckets=4), md.FeatureSelection(k=4), md.PrivacyTree(max_leaves=20)],
     ids=["uniform", "feature selection", "privacy tree"],
 )
-def test_it_works_whatever_made_the_generalization(people, method):
+def test_generalizations_of_any_method_are_coarsened(people, method):
     X, y = people
     g = method.fit(X, y).generalization_
     assert smallest(g, X) < 10
@@ -100,7 +100,7 @@ def test_numbers_in_full_detail_are_cut_only_where_needed(people):
     assert smallest(both, rounded) >= 20
 
 
-def test_what_is_large_enough_comes_back_equal(people):
+def test_a_generalization_with_large_enough_groups_stays_equal(people):
     X, y = people
     g = md.Uniform(buckets=3).fit(X).generalization_
     coarser = g.coarsen(X, y, min_group=10)
@@ -113,7 +113,7 @@ def test_a_group_of_everyone_leaves_nothing_to_collect(people):
     assert md.Uniform(buckets=3).fit(X).generalization_.coarsen(X, y, min_group=len(X)).needed == []
 
 
-def test_the_noise_is_merged_before_what_predicts():
+def test_noise_is_merged_before_predictive_attributes():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"noise": random.integers(0, 8, 400), "signal": random.integers(0, 8, 400)})
     y = np.where(X["signal"] + random.normal(0, 1, 400) > 3.5, "yes", "no")
@@ -136,7 +136,7 @@ def test_buckets_of_a_category_that_predict_alike_join_first():
     }
 
 
-def test_what_the_schema_locks_stays(people):
+def test_locked_attributes_stay(people):
     X, y = people
     schema = md.Schema.infer(X).replace("sex", locked=True)
     g = md.Uniform(buckets=4, schema=schema).fit(X).generalization_
@@ -168,7 +168,7 @@ def test_only_needed_columns_are_read(people):
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, 2.5, "3", None])
-def test_a_group_size_that_is_none_is_refused(people, wrong):
+def test_an_invalid_group_size_is_refused(people, wrong):
     X, y = people
     with pytest.raises(ParameterError, match="'min_group' parameter must be an int ≥ 1"):
         md.Uniform(buckets=3).fit(X).generalization_.coarsen(X, y, min_group=wrong)
@@ -187,7 +187,7 @@ def test_bad_input_is_named(people):
         g.coarsen(X, y.where(y.index > 0, None), min_group=2)
 
 
-def test_more_persons_than_there_are_is_refused(people):
+def test_a_group_size_above_the_number_of_persons_is_refused(people):
     X, y = people
     X = X.assign(who=np.arange(len(X)) // 3)
     g = md.Uniform(buckets=3, schema=md.Schema.infer(X, person="who")).fit(X).generalization_
@@ -195,7 +195,7 @@ def test_more_persons_than_there_are_is_refused(people):
         g.coarsen(X, y, min_group=201)
 
 
-def test_the_adversaries_are_worse_off_on_adult():
+def test_coarsening_weakens_the_adversaries_on_adult():
     X, y = md.datasets.load_adult(return_X_y=True)
     known, test = X[:20_000], X[20_000:30_000]
     g = md.PrivacyTree(max_leaves=40).fit(known, y[:20_000]).generalization_
@@ -211,15 +211,15 @@ def test_the_adversaries_are_worse_off_on_adult():
     assert "predicate" not in content["singling_out"]["after"]
 
 
-def test_stopped_early_it_still_keeps_its_word(people, monkeypatch):
+def test_stopping_early_still_gives_large_enough_groups(people, monkeypatch):
     X, y = people
     g = md.Uniform(buckets=4).fit(X).generalization_
     whole = g.coarsen(X, y, min_group=5)
-    asked = []
+    calls = []
 
     def once_then_stop(*arguments):
-        asked.append(1)
-        if len(asked) == 6:
+        calls.append(1)
+        if len(calls) == 6:
             signal.raise_signal(signal.SIGINT)
         return best_split(*arguments)
 

@@ -49,7 +49,7 @@ def test_labels_for_people(g):
     assert [p.action for p in g.partitions] == ["coarsened", "coarsened", "dropped", "kept"]
 
 
-def test_transform_needs_only_what_is_needed_and_passes_nothing_else(g, as_frame):
+def test_transform_reads_and_returns_only_needed_attributes(g, as_frame):
     X = as_frame({**RECORDS, "secret": ["a", "b", "c"]})
     Z = g.transform(X)
     assert type(Z) is type(X)
@@ -59,7 +59,7 @@ def test_transform_needs_only_what_is_needed_and_passes_nothing_else(g, as_frame
     assert list(Z["dose"]) == [0.5, 1.5, 2.5]
 
 
-def test_labels_are_ordered_categoricals_that_know_every_bucket(g):
+def test_labels_are_ordered_categoricals_of_all_buckets(g):
     Z = g.transform(pd.DataFrame(RECORDS, index=[7, 8, 9]))
     assert Z["age"].cat.ordered
     assert tuple(Z["age"].cat.categories) == g.buckets["age"]
@@ -77,7 +77,7 @@ def test_codes(g, as_frame):
     assert (np.diff(order) > 0).all()
 
 
-def test_values_are_what_a_raw_model_takes(g, as_frame):
+def test_values_fit_a_model_of_raw_records(g, as_frame):
     V = g.transform(as_frame(RECORDS), output="values")
     assert list(V.columns) == ["age", "job", "zip", "dose"]
     assert list(V["job"])[:2] == ["nurse", "nurse"]
@@ -151,7 +151,7 @@ def test_training_on_minimized_data(people):
         assert np.array_equal(model.predict(g.transform(as_polars(X))), model.predict(Z))
 
 
-def test_an_encoder_for_nothing_is_a_constant(people):
+def test_an_encoder_without_attributes_gives_a_constant(people):
     X, y = people
     g = md.PrivacyTree(max_leaves=1).fit(X, y).generalization_
     assert g.needed == []
@@ -180,11 +180,11 @@ def test_merge_refine_drop_and_diff(g):
     assert g.merge("job", ["clerk", "(other)"]).codes(pd.DataFrame(RECORDS))[1, 1] == 1
     refined = g.refine("age", 40.5)
     assert refined.buckets["age"] == ("≤ 19", "20–40", "41–63", "≥ 64", "(missing)")
-    apart = g.refine("job", ["doctor"])
-    assert apart.buckets["job"][:3] == ("nurse", "doctor", "clerk")
+    split = g.refine("job", ["doctor"])
+    assert split.buckets["job"][:3] == ("nurse", "doctor", "clerk")
     assert [c.relation for c in g.diff(merged).changes] == ["coarser"]
     assert [c.relation for c in g.diff(refined).changes] == ["finer"]
-    assert str(g.diff(apart)) == (
+    assert str(g.diff(split)) == (
         "job (finer): nurse | doctor · clerk · (other) · (missing) → nurse · doctor · clerk · (other) · (missing)"
     )
     assert not g.diff(g)
@@ -208,7 +208,7 @@ def test_merge_refine_drop_and_diff(g):
         ),
     ],
 )
-def test_a_change_that_makes_no_sense(g, change, complaint):
+def test_an_impossible_change_is_refused(g, change, complaint):
     with pytest.raises(ArtifactError, match=complaint):
         change(g)
 
@@ -232,7 +232,7 @@ def test_refusing_unseen_and_missing_values():
             g.transform(wrap({"job": ["a", None]}))
 
 
-def test_a_file_reads_well_and_survives_editing(g, tmp_path):
+def test_a_file_is_readable_and_can_be_edited(g, tmp_path):
     path = tmp_path / "g.json"
     g.save(path)
     text = path.read_text(encoding="utf-8")
@@ -247,7 +247,7 @@ def test_a_file_reads_well_and_survives_editing(g, tmp_path):
     assert md.load(path).buckets["age"] == ("young", "≥ 66", "(missing)")
 
 
-def test_saving_leaves_the_old_file_where_it_cannot_finish(g, tmp_path, monkeypatch):
+def test_a_failed_save_leaves_the_old_file(g, tmp_path, monkeypatch):
     path = tmp_path / "g.json"
     path.write_text("old")
     monkeypatch.setattr("modicum.generalization.storage.lines", lambda document: 1 / 0)
@@ -295,7 +295,7 @@ def _bucket(index, **changes):
         (lambda c: c["attributes"][1]["buckets"][0].update(values=[]), "'job' is not valid"),
     ],
 )
-def test_a_wrong_edit_gets_one_sentence(g, tmp_path, edit, complaint):
+def test_a_wrong_edit_is_refused_in_one_sentence(g, tmp_path, edit, complaint):
     content = g.to_dict()
     content = json.loads(json.dumps(content))
     edit(content)
@@ -306,7 +306,7 @@ def test_a_wrong_edit_gets_one_sentence(g, tmp_path, edit, complaint):
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"\xff\xfe", b"[1, 2]", b'{"modicum": NaN}', b"[" * 100_000])
-def test_a_damaged_file_gets_one_sentence(tmp_path, damage):
+def test_a_damaged_file_is_refused_in_one_sentence(tmp_path, damage):
     (tmp_path / "g.json").write_bytes(damage)
     with pytest.raises(ArtifactError) as caught:
         md.load(tmp_path / "g.json")
@@ -343,7 +343,7 @@ def test_a_long_group_has_a_short_label():
         ({"name": "c", "buckets": [{"values": ["a"], "label": "l"}, {"values": ["b"], "label": "l"}]}, "called 'l'"),
     ],
 )
-def test_hand_written_nonsense(entry, complaint):
+def test_invalid_hand_written_entries_are_refused(entry, complaint):
     kinds = {"x": "number", "d": "date", "c": "category"}
     content = {
         "modicum": "generalization",
@@ -362,7 +362,7 @@ def test_a_last_day_is_a_date_like_any_other():
     assert partition.labels[0] == "≤ 9999-12-30"
 
 
-def test_changes_with_nonsense(g):
+def test_changes_with_invalid_values_are_refused(g):
     for change in (
         lambda: g.refine("age", float("nan")),
         lambda: g.refine("age", "forty"),
@@ -423,7 +423,7 @@ def test_coded_records_need_a_coder_with_the_same_edges(people):
         kept.transform_codes(codes, pat.coder_)
 
 
-def test_the_smallest_number_below_zero_is_none_that_is_missing():
+def test_the_negative_number_closest_to_zero_is_not_missing():
     import narwhals.stable.v2 as nw
 
     dose = FullDetail(attribute=md.Attribute(name="dose", kind="number", storage="float"), missing="refuse")

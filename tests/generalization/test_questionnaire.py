@@ -73,7 +73,7 @@ def offered(state):
 # By hand
 
 
-def test_a_small_tree_asks_what_one_would_ask_by_hand(small):
+def test_a_small_tree_asks_the_questions_worked_out_by_hand(small):
     form = Questionnaire(small)
     assert offered(form.state()) == {
         "age": [("≤ 30", (0,)), ("≥ 31", (1, 2))],
@@ -94,7 +94,7 @@ def test_a_small_tree_asks_what_one_would_ask_by_hand(small):
     assert done.cells == (2, 5)
 
 
-def test_an_answer_coarser_than_the_choices_is_asked_again_in_what_it_leaves_open(small):
+def test_a_coarse_answer_is_asked_again_with_the_choices_left_open(small):
     state = Questionnaire(small).state({"school": (1, 2, 3), "age": (0,)})
     assert offered(state) == {"school": [("basic | higher", (1, 2)), ("doctor", (3,))]}
     assert state.told == {"age": "≤ 30", "school": "basic to doctor"}
@@ -118,17 +118,17 @@ def test_a_state_is_plain_data(small):
     }
 
 
-def test_one_cell_alone_asks_nothing(detail):
+def test_a_single_cell_asks_nothing(detail):
     state = Questionnaire(CellPartition(detail, [Cell(prediction=7, values=(20, "none", "nurse"))])).state()
     assert (state.decided, state.prediction, state.questions) == (True, 7, ())
 
 
-def test_a_prediction_of_1_is_not_one_of_true(detail):
+def test_the_predictions_1_and_true_differ(detail):
     cells = [Cell(prediction=1, values=(20, "none", "nurse")), Cell(prediction=True, values=(50, "none", "nurse"))]
     assert len(Questionnaire(CellPartition(detail, [Ask(ask="age", left=(0,)), *cells])).state().questions) == 1
 
 
-def test_labels_name_ranges_that_are_no_neighbours():
+def test_labels_name_ranges_that_are_not_neighbours():
     plain = Intervals(attribute=AGE, buckets=[Interval(up_to=30), Interval(up_to=60), Interval()])
     assert choice_label(plain, (0, 2)) == "≤ 30 or ≥ 61"
     assert choice_label(plain, (1, 2, 3)) == "≥ 31 or (missing)"
@@ -159,7 +159,7 @@ def four():
 
 
 def grid_of(cells):
-    """What each combination of codes leads to."""
+    """The prediction of each combination of codes."""
     sizes = cells.detail.sizes
     codes = np.array(list(product(*map(range, sizes))))
     predictions = np.array([cell.prediction for cell in cells.tree.cells])
@@ -179,7 +179,7 @@ def choices_by_brute_force(grid, open_):
     return found
 
 
-def test_choices_are_exactly_the_classes_that_all_completions_tell_apart(four):
+def test_choices_are_exactly_the_classes_that_completions_distinguish(four):
     random = np.random.default_rng(0)
     seen = 0
     for n_cells in [2, 5, 8, 12, 20, 40] * 5:
@@ -262,8 +262,8 @@ def test_choices_only_get_coarser_as_answers_come_in(four):
     assert coarser > 10
 
 
-def test_what_is_asked_next_depends_on_the_record_and_not_on_the_order(four):
-    """The ground of the search for the best order."""
+def test_the_next_questions_depend_on_the_record_and_not_on_the_order(four):
+    """The search for the best order relies on this."""
     random = np.random.default_rng(3)
     for _ in range(10):
         form = Questionnaire(random_cells(four[0], 25, random))
@@ -297,7 +297,7 @@ def test_a_tree_of_2000_questions_in_a_row_works():
     assert form.state({"n": odd}).prediction == 1
 
 
-def test_ten_thousand_cells_are_no_burden():
+def test_ten_thousand_cells_work():
     random = np.random.default_rng(4)
     X = pd.DataFrame(random.random((500, 6)), columns=list("abcdef"))
     cells = random_cells(md.Uniform(buckets=20).fit(X).generalization_, 10_000, random)
@@ -323,8 +323,8 @@ def adult():
     return md.ModelGuided(model, target_agreement=0.95, random_state=0).fit(X[8000:16000]).cells_, X
 
 
-def everyone(form, codes, order):
-    """All rows of codes through the questions in this order: (rows, final state, number of questions), by answers."""
+def ask_everyone(form, codes, order):
+    """Ask all rows of codes in this order; yield (rows, final state, number of questions) for each set of answers."""
     waiting = [(np.arange(len(codes)), {}, form.state())]
     while waiting:
         rows, answers, state = waiting.pop()
@@ -346,17 +346,17 @@ def test_questions_always_end_in_the_prediction_of_the_records_own_cell(adult, s
     form = Questionnaire(cells)
     codes, which = np.unique(cells.detail.codes(X), axis=0, return_inverse=True)
     own = np.array([cell.prediction for cell in cells.tree.cells])
-    given = np.empty(len(codes), dtype=own.dtype)
-    asked = np.zeros(len(codes))
+    predictions = np.empty(len(codes), dtype=own.dtype)
+    counts = np.zeros(len(codes))
     order = np.random.default_rng(seed).permutation(cells.names).tolist()
-    for rows, state, count in everyone(form, codes, order):
+    for rows, state, count in ask_everyone(form, codes, order):
         assert state.decided
-        given[rows], asked[rows] = state.prediction, count
-    assert (given[which.reshape(-1)] == own[cells.cells(X)]).all()
-    assert asked.max() > asked.min()
+        predictions[rows], counts[rows] = state.prediction, count
+    assert (predictions[which.reshape(-1)] == own[cells.cells(X)]).all()
+    assert counts.max() > counts.min()
     few = X[:1500]
     found = measure_order(form, few, order)
-    assert found.questions == pytest.approx(asked[which.reshape(-1)][:1500].mean())
+    assert found.questions == pytest.approx(counts[which.reshape(-1)][:1500].mean())
     assert found.attributes == tuple(name for name in order if name in found.asked)
 
 
@@ -372,7 +372,7 @@ def test_a_row_of_codes_and_a_record_give_the_same_answers(adult):
 
 @pytest.fixture(scope="module")
 def keeping():
-    """The income as it is, the age by two ranges, the job of those above 40; nothing of the sex."""
+    """Cells that keep the exact income and use age in two ranges and the job above 40, but not the sex."""
     random = np.random.default_rng(0)
     X = pd.DataFrame(
         {
@@ -401,7 +401,7 @@ def keeping():
     return cells, X
 
 
-def test_what_is_kept_is_asked_exactly_and_the_model_gets_what_it_needs(keeping):
+def test_kept_attributes_are_asked_exactly_and_given_to_the_model(keeping):
     cells, X = keeping
     form = Questionnaire(cells)
     assert offered(form.state())["income"] is None
@@ -412,7 +412,7 @@ def test_what_is_kept_is_asked_exactly_and_the_model_gets_what_it_needs(keeping)
         assert state.told["income"] == f"{record['income']:g}"
 
 
-def test_what_is_kept_remains_until_it_is_answered(keeping):
+def test_kept_attributes_stay_open_until_answered(keeping):
     cells, X = keeping
     form = Questionnaire(cells)
     answers = form.answers_of(X.iloc[0].to_dict())
@@ -445,14 +445,14 @@ def test_a_kept_value_makes_the_other_questions_coarser(detail):
     assert form.state({"age": 31, "job": (2,)}).values == {"age": 31, "school": "none", "job": "smith"}
 
 
-def test_a_kept_category_never_seen_is_told_and_given_as_the_artifact_does(detail):
+def test_an_unseen_kept_category_is_labelled_and_valued_as_by_the_artifact(detail):
     kept = Groups(attribute=JOB, buckets=[{"values": [v]} for v in JOB.domain], value="clerk")
     cells = CellPartition(detail, [Cell(values=(20, "none", "nurse"))], kept=[kept])
     open_minded = md.Generalization(detail.schema, [*detail.partitions[:2], kept])
     form = Questionnaire(CellPartition(open_minded, [Cell(values=(20, "none", "nurse"))], kept=[kept]))
-    for job, told, given in [("smith", "smith", "smith"), ("spy", "(other)", "clerk"), (None, "(missing)", None)]:
+    for job, label, value in [("smith", "smith", "smith"), ("spy", "(other)", "clerk"), (None, "(missing)", None)]:
         state = form.state({"job": job})
-        assert (state.told, state.values) == ({"job": told}, {"age": 20, "school": "none", "job": given})
+        assert (state.told, state.values) == ({"job": label}, {"age": 20, "school": "none", "job": value})
     with pytest.raises(DataError, match="'job' has 1 unseen values"):
         Questionnaire(cells).state({"job": "spy"})
 
@@ -478,13 +478,13 @@ def test_records_of_actual_people_are_not_shown(detail):
 @pytest.mark.parametrize(
     "answer", [(), [], set(), "none", b"\0", 0, None, True, [True], [-1], [4], [0.0], ["0"], [[0]], {0: 1}, np.array(1)]
 )
-def test_an_answer_that_is_no_set_of_codes_is_refused_by_name(small, answer):
+def test_an_answer_that_is_not_a_set_of_codes_is_refused_by_name(small, answer):
     with pytest.raises(ParameterError, match=r"^The answer about 'school' must be one of its choices") as caught:
         Questionnaire(small).state({"school": answer})
     assert str(caught.value).count(".") == 1
 
 
-def test_answers_to_what_is_not_asked_are_refused(detail, small):
+def test_answers_to_questions_not_asked_are_refused(detail, small):
     form = Questionnaire(small)
     with pytest.raises(ParameterError, match="about 'name', which is not an attribute of the cells"):
         form.state({"name": [0]})
@@ -514,8 +514,8 @@ def test_a_record_that_does_not_fit_is_refused_without_its_values(small):
 # Orders
 
 
-def told_share(cells, name, codes, X):
-    """NCP of a set of codes, in the simplest words."""
+def ncp_of_codes(cells, name, codes, X):
+    """NCP of a set of codes, computed in the simplest way."""
     partition = cells.detail[name]
     if isinstance(partition, Groups):
         n_values = sum(len(partition.buckets[code].values) for code in codes if code < partition.n_buckets)
@@ -527,7 +527,7 @@ def told_share(cells, name, codes, X):
     return sum(share_of_width(ends[run[0]], ends[run[-1] + 1], partition.attribute, domain) for run in runs)
 
 
-def followed(form, X, order, states, weights):
+def follow_order(form, X, order, states, weights):
     """Questions and NCP of an order, record by record."""
     questions, ncp = [], []
     for record in X.to_dict("records"):
@@ -539,7 +539,7 @@ def followed(form, X, order, states, weights):
             if any(question.name == name for question in states[key].questions):
                 answers[name] = form.answer_of(states[key], name, record).codes
         questions.append(len(answers))
-        lost = {name: told_share(form.cells, name, codes, X) for name, codes in answers.items()}
+        lost = {name: ncp_of_codes(form.cells, name, codes, X) for name, codes in answers.items()}
         ncp.append(
             np.average(
                 [lost.get(n, 1.0) for n in form.cells.names], weights=[weights.get(n, 1) for n in form.cells.names]
@@ -553,7 +553,7 @@ def test_the_best_orders_are_the_best_of_all_permutations(four, seed):
     X = four[1][:60]
     cells = random_cells(four[0], 14, np.random.default_rng(seed + 10))
     form, sensitivity, states = Questionnaire(cells), {"age": 3.0, "job": 0.5}, {}
-    every = {order: followed(form, X, order, states, sensitivity) for order in permutations(cells.names)}
+    every = {order: follow_order(form, X, order, states, sensitivity) for order in permutations(cells.names)}
     for order, (questions, ncp) in every.items():
         found = measure_order(form, X, order, sensitivity=sensitivity)
         assert (found.questions, found.ncp) == (pytest.approx(questions), pytest.approx(ncp))
@@ -563,7 +563,7 @@ def test_the_best_orders_are_the_best_of_all_permutations(four, seed):
     assert fewest.proven
     assert least.proven
     assert random.questions >= fewest.questions
-    assert max(questions for questions, _ in every.values()) > fewest.questions  # else this would show nothing
+    assert max(questions for questions, _ in every.values()) > fewest.questions  # otherwise the test shows nothing
 
 
 def test_no_order_asks_fewer_questions_than_the_best_on_real_records(adult):
@@ -581,7 +581,7 @@ def test_no_order_asks_fewer_questions_than_the_best_on_real_records(adult):
         assert order.questions == pytest.approx(sum(order.asked.values()))
 
 
-def test_a_narrow_search_is_no_better_than_a_whole_one_and_says_so(four, monkeypatch):
+def test_a_narrow_search_is_no_better_than_a_whole_one_and_not_always_proven(four, monkeypatch):
     from modicum.measures import asking_orders
 
     proven = []
@@ -599,8 +599,8 @@ def test_a_narrow_search_is_no_better_than_a_whole_one_and_says_so(four, monkeyp
     assert not all(proven)
 
 
-def test_telling_all_at_once_loses_as_much_as_ncp_says(detail):
-    """One attribute, asked of everyone: the order's NCP is that of the cells."""
+def test_an_order_of_one_question_has_the_ncp_of_its_cells(detail):
+    """Everyone answers one question: the order's NCP is that of the cells."""
     cells = CellPartition(
         detail,
         [
@@ -634,13 +634,13 @@ def test_orders_are_the_same_for_both_frames_and_every_run(adult):
     assert isinstance(found[0], Order)
 
 
-def test_nothing_to_ask_is_an_order_of_no_questions(detail):
+def test_without_questions_every_order_asks_none(detail):
     X = pd.DataFrame({"age": [20], "school": ["none"], "job": ["nurse"]})
     form = Questionnaire(CellPartition(detail, [Cell(prediction=0, values=(20, "none", "nurse"))]))
     assert [(order.questions, order.ncp) for order in compare_orders(form, X)] == [(0, 1.0)] * 4
 
 
-def test_orders_refuse_what_they_cannot_work_with(small):
+def test_orders_refuse_invalid_parameters(small):
     form = Questionnaire(small)
     X = pd.DataFrame({"age": [20], "school": ["none"], "job": ["nurse"]})
     for options, message in [
@@ -659,7 +659,7 @@ def test_orders_refuse_what_they_cannot_work_with(small):
         compare_orders(form, X[:0])
 
 
-def test_fingerprints_are_no_sums_that_overflow():
+def test_fingerprints_do_not_overflow():
     """Many cells with one result: the sums stay exact."""
     boxes = {0: np.eye(5000, dtype=bool), 1: np.ones((5000, 3), dtype=bool)}
     found = Equivalence.of(boxes, np.arange(5000) % 2).classes(boxes)
@@ -667,7 +667,7 @@ def test_fingerprints_are_no_sums_that_overflow():
     assert found[1].tolist() == [[0, 0, 0]]
 
 
-def test_what_is_kept_in_buckets_is_asked_for_in_those():
+def test_attributes_kept_in_buckets_are_asked_in_buckets():
     """A single cell with the buckets of a generalization: no exact value is ever asked for."""
     X = pd.DataFrame({"age": [20, 40, 60, 80], "job": ["nurse", "clerk", "nurse", "cook"]})
     g = md.Uniform(buckets=2).fit(X).generalization_
@@ -679,8 +679,8 @@ def test_what_is_kept_in_buckets_is_asked_for_in_those():
     answers = form.answers_of({"age": 45, "job": "clerk"})
     state = form.state(answers)
     assert state.decided
-    fed = g.transform(pd.DataFrame({"age": [45], "job": ["clerk"]}), output="values")
-    assert state.values == {"age": fed["age"][0], "job": fed["job"][0]}
+    values = g.transform(pd.DataFrame({"age": [45], "job": ["clerk"]}), output="values")
+    assert state.values == {"age": values["age"][0], "job": values["job"][0]}
     assert 45 not in state.values.values()
     with pytest.raises(ParameterError, match="'age' must be a single choice"):
         form.state({"age": (0, 1)})

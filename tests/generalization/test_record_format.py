@@ -1,4 +1,4 @@
-"""Generalized records as they travel: nothing finer is admitted, and no complaint repeats what was sent."""
+"""The record format admits nothing finer than the artifact, and error messages never repeat what was sent."""
 
 import jsonschema
 import numpy as np
@@ -39,32 +39,32 @@ def plain(frame):
     return frame.astype(object).to_dict("records")
 
 
-def test_what_transform_gives_is_admitted_and_comes_back_the_same(pat, adult):
+def test_output_of_transform_is_admitted_and_restored(pat, adult):
     format = record_format(pat)
     Z = pat.transform(adult[0])
-    told = [format.check(record) for record in plain(Z)[:500]]
-    assert [format.record(each) for each in told] == plain(Z)[:500]
+    encoded = [format.check(record) for record in plain(Z)[:500]]
+    assert [format.record(each) for each in encoded] == plain(Z)[:500]
     assert format.names == pat.needed
 
 
 @pytest.mark.parametrize("output", ["labels", "codes", "values"])
-def test_a_model_is_given_what_transform_would_give(pat, cells, numbers, adult, output):
+def test_inputs_of_a_model_equal_the_output_of_transform(pat, cells, numbers, adult, output):
     for artifact, X in ((pat, adult[0][:300]), (cells, numbers[:300])):
         format = record_format(artifact)
-        told = [format.check(record) for record in plain(artifact.transform(X))]
+        encoded = [format.check(record) for record in plain(artifact.transform(X))]
         expected = artifact.transform(X, output=output)
-        found = format.inputs(told, output)
+        found = format.inputs(encoded, output)
         assert list(found.columns) == list(expected.columns)
         for name in expected:
             same = found[name].astype(object).isna() & expected[name].astype(object).isna()
             assert ((found[name].astype(object) == expected[name].astype(object)) | same).all(), name
 
 
-def test_cells_admit_only_what_one_of_them_tells(cells, numbers):
+def test_cells_admit_only_the_labels_of_one_cell(cells, numbers):
     format = record_format(cells)
     Z = cells.transform(numbers)
-    told = [format.check(record) for record in plain(Z)[:300]]
-    assert [each[0] for each in told] == cells.cells(numbers)[:300].tolist()
+    encoded = [format.check(record) for record in plain(Z)[:300]]
+    assert [each[0] for each in encoded] == cells.cells(numbers)[:300].tolist()
     combinations = {tuple(row) for row in Z.astype(object).itertuples(index=False)}
     mixed = [(a, b, c) for a in Z.iloc[:, 0].unique() for b in Z.iloc[:, 1].unique() for c in Z.iloc[:, 2].unique()]
     strange = next(row for row in mixed if row not in combinations)
@@ -72,14 +72,14 @@ def test_cells_admit_only_what_one_of_them_tells(cells, numbers):
         format.check(dict(zip(Z.columns, strange, strict=True)))
 
 
-def test_cells_that_keep_a_number_take_its_value_and_know_the_cell(cells, numbers):
+def test_cells_that_keep_a_number_take_its_value_and_find_the_cell(cells, numbers):
     entries = [entry.model_copy(update={"prediction": None}) for entry in cells.tree.entries()]
     cells = md.CellPartition(cells.detail, entries, kept=[FullDetail(attribute=cells.schema["age"])])
     format = record_format(cells)
     sent = plain(cells.transform(numbers[:200]))
-    told = [format.check(record) for record in sent]
-    assert [each[0] for each in told] == cells.cells(numbers[:200]).tolist()
-    assert (rule(format.inputs(told, "values")).to_numpy() == rule(cells.transform(numbers[:200], "values"))).all()
+    encoded = [format.check(record) for record in sent]
+    assert [each[0] for each in encoded] == cells.cells(numbers[:200]).tolist()
+    assert (rule(format.inputs(encoded, "values")).to_numpy() == rule(cells.transform(numbers[:200], "values"))).all()
     with pytest.raises(md.errors.DataError, match=r"entry for 'age' must be a number\.$"):
         format.check(sent[0] | {"age": "thirty"})
 
@@ -94,9 +94,9 @@ def test_a_questionnaire_admits_its_least_answers_and_nothing_finer(cells, numbe
         answers = form.answers_of(record, order)
         least = form.least(answers)
         sent = {name: [detail[name][code] for code in codes] for name, codes in least.items()}
-        told = format.check(sent)
-        assert format.record(told) == sent
-        assert format.prediction(told) == form.state(answers).prediction
+        encoded = format.check(sent)
+        assert format.record(encoded) == sent
+        assert format.prediction(encoded) == form.state(answers).prediction
         if any(tuple(answers[name]) != least.get(name) for name in answers):
             finer += 1
             with pytest.raises(md.errors.DataError, match="finer than the result needs"):
@@ -106,7 +106,7 @@ def test_a_questionnaire_admits_its_least_answers_and_nothing_finer(cells, numbe
         format.check({})
 
 
-def test_an_attribute_of_which_all_buckets_are_named_is_to_be_left_out(cells, numbers):
+def test_an_attribute_with_all_its_buckets_must_be_left_out(cells, numbers):
     form = md.Questionnaire(cells)
     format = record_format(form)
     detail = {name: cells.detail[name].labels for name in cells.names}
@@ -139,7 +139,7 @@ SECRET = "8423-very-private"
         ("unknown", "does not know"),
     ],
 )
-def test_no_complaint_repeats_what_was_sent(sent, message):
+def test_error_messages_never_repeat_what_was_sent(sent, message):
     X = pd.DataFrame({"age": [18, 35, 70], "zip": ["a", "b", "c"]})
     g = md.Uniform(buckets=2).fit(X).generalization_.drop("zip")
     right = {"age": "≤ 50"}
@@ -155,7 +155,7 @@ def test_no_complaint_repeats_what_was_sent(sent, message):
 
 
 @pytest.mark.parametrize("sent", [True, "12", float("nan"), float("inf"), 10**400, [1], {}])
-def test_full_detail_takes_finite_numbers_and_null_alone(sent):
+def test_full_detail_takes_only_finite_numbers_and_null(sent):
     schema = md.Schema.infer(pd.DataFrame({"dose": [0.5, 1.5]})).replace("dose", locked=True)
     g = md.Uniform(buckets=2, schema=schema).fit(pd.DataFrame({"dose": [0.5, 1.5]})).generalization_
     format = record_format(g)
@@ -166,25 +166,25 @@ def test_full_detail_takes_finite_numbers_and_null_alone(sent):
         format.check({"dose": sent})
 
 
-def test_the_identity_follows_the_buckets_and_not_the_texts(pat):
+def test_the_identity_depends_on_buckets_and_not_on_texts(pat):
     name = pat.needed[0]
-    asked = md.Generalization.from_dict(
+    with_texts = md.Generalization.from_dict(
         pat.to_dict() | {"schema": pat.schema.replace(name, question="How?", help="So.").to_dict()}
     )
-    assert asked.schema[name].question == "How?"
-    assert identity(asked) == identity(pat)
+    assert with_texts.schema[name].question == "How?"
+    assert identity(with_texts) == identity(pat)
     coarser = pat.merge(name, pat.buckets[name][:2])
     assert identity(coarser) != identity(pat)
 
 
-def test_the_identity_knows_an_order_but_no_bounds():
+def test_the_identity_depends_on_an_order_and_not_on_bounds():
     age = md.Attribute(name="age", kind="number", storage="integer")
-    known = [_identity_of(age.model_copy(update={"domain": bounds})) for bounds in (None, (0.0, 99.0))]
-    assert known[0] == known[1]
+    identities = [_identity_of(age.model_copy(update={"domain": bounds})) for bounds in (None, (0.0, 99.0))]
+    assert identities[0] == identities[1]
     school = md.Attribute(name="school", kind="ordered", domain=("1", "2", "3", "4"))
     shuffled = md.Attribute(name="school", kind="ordered", domain=("1", "3", "2", "4"))
     names = [_identity_of(each) for each in (school, shuffled)]
-    assert names[0] != names[1]  # 1–3 is called otherwise where they are no neighbours
+    assert names[0] != names[1]  # the label 1–3 needs neighbours in the order
 
 
 def _identity_of(attribute):
@@ -195,32 +195,32 @@ def _identity_of(attribute):
     return identity(md.Generalization(md.Schema(attributes=(attribute,)), [partition]))
 
 
-def _keeping_a_category(missing="separate", unseen="separate"):
-    """Cells whose tree asks about a category that is told besides, and about an age."""
+def _cells_that_keep_a_category(missing="separate", unseen="separate"):
+    """Cells whose tree asks about an age and about a category that is also kept."""
     job, age = md.Attribute(name="job", kind="category"), md.Attribute(name="age", kind="number", storage="integer")
     groups = tuple(Group(values=(value,)) for value in "abc")
-    asked = Groups(attribute=job, buckets=groups, value="a", missing=missing, unseen=unseen)
+    jobs = Groups(attribute=job, buckets=groups, value="a", missing=missing, unseen=unseen)
     ages = Intervals(attribute=age, buckets=(Interval(up_to=20), Interval()))
-    detail = md.Generalization(md.Schema(attributes=(job, age)), [asked, ages])
-    left = (1, 3) if unseen == "separate" else (1,)  # b, and what was not seen
+    detail = md.Generalization(md.Schema(attributes=(job, age)), [jobs, ages])
+    left = (1, 3) if unseen == "separate" else (1,)  # b and unseen categories
     tree = [Ask(ask="job", left=left), Ask(ask="age", left=(0,))]
     leaves = [Cell(values=("b", 10)), Cell(values=("b", 30)), Cell(values=("a", 30))]
     return md.CellPartition(detail, [*tree, *leaves], kept=[Groups(attribute=job, buckets=groups, value="a")])
 
 
-def test_an_unseen_category_that_is_told_besides_lies_in_its_own_cell():
-    cells = _keeping_a_category()
+def test_an_unseen_kept_category_falls_into_its_own_cell():
+    cells = _cells_that_keep_a_category()
     X = pd.DataFrame({"job": ["a", "b", "c", "never seen", None], "age": [10, 10, 30, 10, 10]})
     format = record_format(cells)
-    told = [format.check(record) for record in plain(cells.transform(X))]
-    assert [each[0] for each in told] == cells.cells(X).tolist()
+    encoded = [format.check(record) for record in plain(cells.transform(X))]
+    assert [each[0] for each in encoded] == cells.cells(X).tolist()
     contract = jsonschema.Draft202012Validator(cells.to_json_schema())
     assert all(contract.is_valid(record) for record in plain(cells.transform(X)))
 
 
 @pytest.mark.parametrize("word", ["(other)", "(missing)"])
-def test_what_the_tree_refuses_is_refused_though_it_could_be_told_besides(word):
-    cells = _keeping_a_category(missing="refuse", unseen="refuse")
+def test_a_kept_category_that_the_tree_refuses_is_refused(word):
+    cells = _cells_that_keep_a_category(missing="refuse", unseen="refuse")
     for record in ({"job": word, "age": "(any)"}, {"job": word, "age": "≤ 20"}):
         with pytest.raises(DataError, match="entries of the record together do not match any cell"):
             record_format(cells).check(record)
@@ -229,7 +229,7 @@ def test_what_the_tree_refuses_is_refused_though_it_could_be_told_besides(word):
         record_format(md.Questionnaire(cells)).check({"job": word})
 
 
-def test_numbers_and_dates_in_full_detail_reach_a_model_as_they_are():
+def test_numbers_and_dates_in_full_detail_reach_a_model_unchanged():
     n, d = md.Attribute(name="n", kind="number", storage="integer"), md.Attribute(name="d", kind="date")
     g = md.Generalization(md.Schema(attributes=(n, d)), [FullDetail(attribute=n), FullDetail(attribute=d)])
     format = record_format(g)
