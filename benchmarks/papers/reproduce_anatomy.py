@@ -1,16 +1,16 @@
-"""Our counterparts of [Mancuhan16 §5 and Appendix C]: errors of SVC and SVM on anatomized training data, and its
-t-tests.
+"""Reproduce [Mancuhan16 §5 and Appendix C]: errors of SVC and SVM on anatomized training data, and its t-tests.
 
     OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_anatomy.py
 
 - adult, bank, fars, acs: ten-fold cross-validation of every kind of training data (Figures 5, 6 and C.1 to C.8) with
-  Student's t-tests of pruned against original (Tables 1 and 2); RBF exactly on 5,000 records beside Nyström's method;
-- adult_nominal, acs_nominal: the sensitive attribute without its order, so that its mode counts as 0 and all else as 1
-  (Appendix B), and most candidates tie;
-- releases: of each table as a whole the bound (4.6), how often pruning keeps the right value, and how often adversaries
-  match it.
+  Student's t-tests of pruned against original (Tables 1 and 2); the exact RBF kernel on 5,000 records, compared with
+  Nyström's method;
+- adult_nominal, acs_nominal: the sensitive attribute without its order, so that its mode counts as 0 and all other
+  values as 1 (Appendix B), and most candidates tie;
+- releases: for each whole table the bound (4.6), how often pruning keeps the right value, and how often adversaries
+  find it.
 
-All of it goes to results/reproduce_anatomy.json; --tiny runs everything on 1,500 records and writes nothing.
+All results go to results/reproduce_anatomy.json; --tiny runs everything on 1,500 records and writes nothing.
 """
 
 import sys
@@ -58,7 +58,7 @@ from targets import target
 import modicum as md
 
 NAME = "reproduce_anatomy"
-MOST_LOST = 0.02  # of accuracy on Adult by pruned training data
+MOST_LOST = 0.02  # the largest accepted loss of accuracy on Adult by pruned training data
 SHORTER = (IDENTIFYING, PRUNED, BY_GROUP)  # on the two large tables
 CUT = {
     "joined, in kernel": "on Adult and Bank marketing; the join with ℓ = 2 and 3",
@@ -81,12 +81,12 @@ PAPER = {  # [Mancuhan16 Tables 1 and 2]: original against pruned with ℓ = 2, 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run: `FULL` for the results, `TINY` to see that it runs."""
+    """The size of a run: `FULL` for the results, `TINY` for a test."""
 
     rows: int | None
     folds: int
     landmarks: int
-    exact: int  # records on which the kernel is computed as a whole
+    exact: int  # records on which the kernel is computed exactly
 
 
 FULL = Size(None, 10, 200, 5_000)
@@ -94,7 +94,7 @@ TINY = Size(1_500, 3, 30, 400)
 
 
 def section(load: Callable[[], Table], kinds: Iterable[str], size: Size, whole: bool = True) -> dict[str, Any]:
-    """One table; `whole` with the kernel computed exactly on a few records."""
+    """Run one table; `whole` also computes the kernel exactly on a few records."""
     start, table = time.perf_counter(), sampled(load(), size.rows)
     print(f"{table.title}: {len(table.X):,} records", flush=True)
     cells = cross_validated(table, kinds, table.levels, size)
@@ -119,7 +119,7 @@ def section(load: Callable[[], Table], kinds: Iterable[str], size: Size, whole: 
 
 
 def cross_validated(table: Table, kinds: Iterable[str], levels: Iterable[int], size: Size) -> list[dict]:
-    """Each kind of training data with each model: its errors over the folds."""
+    """Compute the errors over the folds for each kind of training data with each model."""
     found: dict[tuple, list[dict]] = {}
     for fold in folds(table, size.folds):
         kernel = kernel_of(table, fold, size)
@@ -130,13 +130,13 @@ def cross_validated(table: Table, kinds: Iterable[str], levels: Iterable[int], s
 
 
 def kernel_of(table: Table, fold: Fold, size: Size) -> Kernel:
-    """The columns of the original training records, and some of these for landmarks."""
+    """Return the columns of the original training records, and some records as landmarks."""
     marks = fold.X.sample(size.landmarks, random_state=fold.number)
     return Kernel(design_of(fold.X, table.schema), marks)
 
 
 def own_kernel(kernel: Kernel, each: Variant) -> Kernel:
-    """The same landmarks as this training data has them: without a column, or generalized."""
+    """Return the landmarks in the form of this training data: without a column, or generalized."""
     if each.kind == FULL_DOMAIN:
         return Kernel(design_of(each.X, each.schema), each.through(kernel.landmarks))
     own = [name for name in kernel.design.attributes if name in each.X.columns]
@@ -169,7 +169,7 @@ def errors_of(cells: list[dict], kind: str, level: int | None, model: str) -> li
 
 
 def t_tests(table: Table, cells: list[dict]) -> list[dict]:
-    """Original against pruned, and what [Mancuhan16] has in its Tables 1 and 2."""
+    """Test original against pruned, with the results of [Mancuhan16 Tables 1 and 2]."""
     found = []
     for model in (SVC, SVM):
         original = errors_of(cells, ORIGINAL, None, model)
@@ -180,7 +180,7 @@ def t_tests(table: Table, cells: list[dict]) -> list[dict]:
 
 
 def exact(table: Table, size: Size) -> list[dict]:
-    """The kernel by libsvm and by Nyström's method on the same few records."""
+    """Compare libsvm's kernel with Nyström's method on the same few records."""
     few = sampled(table, size.exact)
     found: dict[tuple, list[tuple[float, float]]] = {}
     for fold in folds(few, size.folds):
@@ -196,12 +196,12 @@ def exact(table: Table, size: Size) -> list[dict]:
 
 
 def groupings(table: Table) -> dict[str, tuple[int, ...]]:
-    """How groups are made, and for which ℓ; the attack takes long, and chance is tried with two."""
+    """List the groupings and the values of ℓ; the attack takes long, so random groups are tried with two."""
     return {"bucketize": table.levels, "random": table.levels[:2]}
 
 
 def released(table: Table, l: int, grouping: str) -> dict[str, Any]:
-    """A release of all records: what is left out, the paper's bound, right values kept, and the attack."""
+    """Release all records: what is left out, the paper's bound, the share of right values kept, and the attack."""
     anatomy = release_of(table, table.X, table.y, l, 0, grouping)
     release, truth = anatomy.release_, table.X[table.sensitive].to_numpy()[anatomy.rows_]
     pruned = md.anatomy.training_data(release, "pruned", random_state=0)[0][table.sensitive].to_numpy()
@@ -226,7 +226,7 @@ def released(table: Table, l: int, grouping: str) -> dict[str, Any]:
 
 
 def releases(size: Size) -> dict[str, Any]:
-    """Releases of every table as a whole, and what they leave to find out."""
+    """Release every whole table, and measure what the releases still reveal."""
     found = []
     for load in TABLES.values():
         table = sampled(load(), size.rows)
@@ -236,7 +236,7 @@ def releases(size: Size) -> dict[str, Any]:
 
 
 def adult(size: Size) -> dict[str, Any]:
-    """Adult, with generalized training data beside, and what this issue asks for."""
+    """Run Adult, also with generalized training data, and check the targets."""
     found = section(TABLES["adult"], (*OF_RELEASE, *GENERALIZED), size)
     cells, targets = found["variants"], []
     for l in (2, 3, 4, 5):
@@ -274,7 +274,7 @@ def sections(size: Size) -> dict[str, Callable[[], dict[str, Any]]]:
 
 
 def quick() -> dict[str, float]:
-    """The linear classifier on the first fold of Adult."""
+    """Run the linear classifier on the first fold of Adult."""
     table = TABLES["adult"]()
     fold = next(iter(folds(table, FULL.folds)))
     kernel = kernel_of(table, fold, FULL)

@@ -1,15 +1,15 @@
-"""Our counterparts of [Goldsteen21 §4]: accuracy against k for four anonymizers, and what anonymous models still leak.
+"""Reproduce [Goldsteen21 §4]: accuracy against k for four anonymizers, and what anonymous models still leak.
 
     OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_anonymization.py
 
 - adult_12, adult_10, adult_8, loan: accuracy against k (Figures 2 to 6), each method, each model;
 - labels: the tree guided by labels instead of predictions (Figure 8);
-- paper: leaves that are not refined, and an actual record for each, as [Goldsteen21] has it;
-- selection: the six attributes that say most of the label, chosen before or after anonymization (§3);
-- many_attributes: where it fails, all attributes of Crime and of Health as quasi-identifiers (§4.2);
+- paper: leaves that are not refined, and an actual record for each, as in [Goldsteen21];
+- selection: the six attributes that say most about the label, chosen before or after anonymization (§3);
+- many_attributes: where it fails, with all attributes of Crime and of Health as quasi-identifiers (§4.2);
 - membership: Table 2; attributes: Table 3.
 
-A model is trained on the anonymized 40% and tested on raw records. All of it goes to
+A model is trained on the anonymized 40% and tested on raw records. All results go to
 results/reproduce_anonymization.json; --tiny runs everything on 2,000 records and writes nothing.
 """
 
@@ -89,12 +89,12 @@ KEPT = 6
 
 
 def together(jobs: Iterable[Any]) -> list[Any]:
-    """The jobs' results, two processes at a time."""
+    """Return the jobs' results, run by two processes."""
     return list(Parallel(n_jobs=2, batch_size=1)(jobs))
 
 
 def sweep(name: str, seed: int, method: str, kinds: Iterable[str], ks: Iterable[int], size: Size) -> list[dict]:
-    """One method on one split: the accuracy of each model for each k; guided by a model also that of raw data."""
+    """Run one method on one split: each model's accuracy for each k, and on raw data if a model guides."""
     data, found = split(name, seed, size), []
     guides = kinds if method in (GUIDED, PAPER) else [None]
     for guide in guides:
@@ -125,7 +125,7 @@ def ncp_of(release: Any) -> float:
 
 
 def swept(name: str, size: Size, methods: Iterable[str], kinds: Iterable[str] = MODELS, ks: Any = None) -> dict:
-    """Every method on every split, as means over the splits with their intervals."""
+    """Run every method on every split; return means over the splits with intervals."""
     ks = tuple(ks or size.ks)
     jobs = [
         delayed(sweep)(name, seed, method, affordable(kinds, name, seed, size), ks, size)
@@ -145,12 +145,12 @@ def swept(name: str, size: Size, methods: Iterable[str], kinds: Iterable[str] = 
 
 
 def affordable(kinds: Iterable[str], name: str, seed: int, size: Size) -> tuple[str, ...]:
-    """The network, which takes longest, on every split of Adult with all quasi-identifiers and on one of the others."""
+    """Return the kinds to run; the slow network runs on one split, but on all of Adult with all quasi-identifiers."""
     return tuple(kind for kind in kinds if kind != "network" or seed == size.seeds[0] or name == "adult_12")
 
 
 def cells(rows: list[dict]) -> list[dict]:
-    """One line for each method, model and k."""
+    """Make one row for each method, model and k."""
     keys = dict.fromkeys((r["method"], r["model"], r["k"]) for r in rows)
     found = []
     for method, kind, k in keys:
@@ -167,7 +167,7 @@ def over_seeds(values: list[float]) -> dict[str, Any]:
 
 
 def selection(size: Size) -> dict:
-    """The six attributes of Adult that say most of the label: chosen of raw records, or of anonymized ones."""
+    """Choose the six attributes of Adult that say most about the label, on raw records or on anonymized ones."""
     kinds = ("decision tree", "boosted trees")
     jobs = [delayed(selected)(seed, kind, size) for seed in size.seeds for kind in kinds]
     return {"kept": KEPT, "cells": cells([each for found in together(jobs) for each in found])}
@@ -198,7 +198,7 @@ def best_attributes(X: Any, y: Any, schema: md.Schema) -> list[str]:
 
 
 def many_attributes(size: Size) -> dict:
-    """All attributes of two wide tables as quasi-identifiers."""
+    """Use all attributes of two wide tables as quasi-identifiers."""
     kinds = ("boosted trees", "decision tree", "random forest")
     return {name: swept(name, size, (GUIDED, "Mondrian"), kinds, FEW) for name in ("crime", "health")}
 
@@ -216,23 +216,23 @@ def sections(size: Size) -> dict[str, Callable[[], dict]]:
 
 
 def reported(name: str, section: Callable[[], dict]) -> dict:
-    """A section's figures with the seconds it took; the tables that it completes are printed."""
+    """Return a section's figures with its seconds; print the tables that it completes."""
     start = time.perf_counter()
     found = section() | {"seconds": time.perf_counter() - start}
-    json.dumps(found)  # --tiny shows that it can be written, too
+    json.dumps(found)  # so --tiny also tests that the figures can be written
     print(f"\n{name}: {found['seconds']:.0f} s", flush=True)
     show(name, (figures_of(NAME) if not ASKED.tiny else {}) | {name: found})
     return found
 
 
 def complete(found: dict[str, Any]) -> dict[str, Any]:
-    """All figures with what was cut down, and the verdict on the four methods."""
+    """Add the list of reductions and the verdict on the four methods to all figures."""
     judged = {"verdict": verdict(found["adult_12"])} if "adult_12" in found else {}
     return found | {"cut": CUT} | judged
 
 
 def show(name: str, found: dict[str, Any]) -> None:
-    """The tables that a section completes; of a sweep its own part."""
+    """Return the tables that a section completes; of a sweep only its own part."""
     if name in SWEPT:
         print(f"\n{accuracy_table({name: found[name]})}", flush=True)
     for mark, (needed, table) in TABLES.items():
@@ -241,7 +241,7 @@ def show(name: str, found: dict[str, Any]) -> None:
 
 
 def quick() -> dict[str, float]:
-    """A decision tree on the first split of Adult, k = 50."""
+    """Run a decision tree on the first split of Adult, k = 50."""
     data, kind, seed, found = split("adult_12", FULL.seeds[0], FULL), "decision tree", FULL.seeds[0], {}
     guide = fitted(kind, *data.train, data.schema, seed, FULL)
     for method in COMPARED:

@@ -1,12 +1,12 @@
-"""Our counterparts of [Goldsteen22 §4]: agreement against NCP (Figures 2 and 3), Table 2 of GSS, disclosure risk.
+"""Reproduce [Goldsteen22 §4]: agreement against NCP (Figures 2 and 3), Table 2 of GSS, disclosure risk.
 
     python benchmarks/papers/reproduce_apt.py
 
 Adult, Nursery, GSS and Loan, with real categories; a random forest, boosted trees (scikit-learn's, for XGBoost) and a
 network of one hidden layer of 100, each with its one-hot encoding and scaling inside. Four disjoint subsets as in §4.1:
 40% train the model, 20% the tree, 10% choose, and the rest validates: 20% here, 10% in what ModelGuided reports.
-Attributes that are missing in more than half of the records are left out; the loaders have left out those that give the
-label away. All of it goes to results/reproduce_apt.json.
+Attributes that are missing in more than half of the records are left out; the loaders leave out attributes that reveal
+the label. All results go to results/reproduce_apt.json.
 """
 
 import sys
@@ -74,7 +74,7 @@ def prepared() -> Any:
 
 
 class Task:
-    """One dataset in its subsets."""
+    """One dataset with its subsets."""
 
     def __init__(self, name: str) -> None:
         data = LOADERS[name]()
@@ -91,15 +91,15 @@ class Task:
             return model.fit(self.train, self.y_train)
 
     def guided(self, model: Any, **options: Any) -> tuple[md.ModelGuided, float]:
-        """The minimizer, and how long it took."""
+        """Fit the minimizer, and measure its time."""
         start = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the cells of people, and a constant on Loan: both are told
+            warnings.simplefilter("ignore", UserWarning)  # cells of people, and a constant on Loan
             found = md.ModelGuided(model, schema=self.schema, progress=False, **options).fit(self.given)
         return found, time.perf_counter() - start
 
     def judged(self, model: Any, g: Any) -> dict[str, float]:
-        """What an artifact does on the validation set."""
+        """Evaluate an artifact on the validation set."""
         told = g.transform(self.validation, output="codes")
         return {
             "agreement": float((model.predict(g.transform(self.validation, output="values")) == self.said).mean()),
@@ -109,7 +109,7 @@ class Task:
 
 
 def figures(name: str) -> dict:
-    """Figures 2 and 3 for one dataset: whole curves, and what each search finds for each target."""
+    """Figures 2 and 3 for one dataset: the whole curves, and each search's result for each target."""
     task = Task(name)
     found = {"rows": len(task.y), "attributes": task.given.shape[1], "models": {}}
     for kind, model in models().items():
@@ -143,7 +143,7 @@ def searched(task: Task, model: Any, target: float, search: str) -> dict:
 
 
 def cells(task: Task, model: Any, **options: Any) -> dict:
-    """The cells for 0.98, with what stands for them chosen one way or the other."""
+    """Evaluate the cells for target 0.98, with one kind of representatives or the other."""
     guided, _ = task.guided(model, target_agreement=0.98, **options)
     return task.judged(model, guided.cells_) | {"cells": guided.cells_.n_cells, "kept": len(guided.cells_.kept)}
 
@@ -203,7 +203,7 @@ def table_2() -> dict:
 
 
 def table(figures: dict[str, dict]) -> str:
-    """What each search finds, as Markdown, for docs/model-guided.md."""
+    """Make the table of each search's results for docs/model-guided.md."""
     lines = [
         "| data | model (accuracy) | target | buckets: NCP (agreement) | cells | paper's search, buckets | seconds |",
         "|---|---|---|---|---|---|---|",
@@ -220,7 +220,7 @@ def table(figures: dict[str, dict]) -> str:
 
 
 def orders() -> dict:
-    """§3.2, third option: what a questionnaire comes to in four orders, for boosted trees and a target of 0.9."""
+    """§3.2, third option: questions and NCP of a questionnaire in four orders, for boosted trees and target 0.9."""
     found = {}
     for name in ("adult", "nursery", "gss"):
         task = Task(name)
@@ -241,7 +241,7 @@ def orders() -> dict:
 
 
 def orders_table(figures: dict[str, dict]) -> str:
-    """The orders as Markdown."""
+    """Make the table of the orders."""
     names = ("fewest questions", "least told", "cheapest first", "random")
     lines = [f"| data | cells | attributes | {' | '.join(names)} |", "|---|---|---|---|---|---|---|"]
     for name in ("adult", "nursery", "gss"):
@@ -255,7 +255,7 @@ SECTIONS = {**{name: partial(figures, name) for name in LOADERS}, "table_2": tab
 
 
 def quick() -> dict[str, float]:
-    """Boosted trees on Nursery."""
+    """Run boosted trees on Nursery."""
     task, model = Task("nursery"), models()["boosted trees"]
     task.said = task.fitted(model).predict(task.validation)
     own = searched(task, model, 0.98, "best")["global"]

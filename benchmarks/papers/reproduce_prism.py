@@ -1,11 +1,11 @@
-"""Our counterparts of [Barbato25 §5.2]: accuracy (Figure 6) and adversaries (Figure 7) for 3 to 12 predictors.
+"""Reproduce [Barbato25 §5.2]: accuracy (Figure 6) and adversaries (Figure 7) for 3 to 12 predictors.
 
     OMP_NUM_THREADS=1 python benchmarks/papers/reproduce_prism.py
 
 A synthetic set as §5.1 describes it (`papers/prism/data.py`) and Bank Marketing, binarized and original; thresholds
-0.02 and 0.2, π = 1, and Bank once more with both labels counting the same, since the rare one hardly counts otherwise.
-Correlations, classifiers and adversaries see 70% of the records; accuracy is that of the others. Every model's relative
-gap is kept: 1e-4 or less is proven optimal. All of it goes to results/reproduce_prism.json.
+0.02 and 0.2, π = 1. Bank runs once more with balanced labels, because otherwise the rare label hardly counts.
+Correlations, classifiers and adversaries see 70% of the records; accuracy is measured on the others. Every model's
+relative gap is stored: 1e-4 or less is proven optimal. All results go to results/reproduce_prism.json.
 """
 
 import sys
@@ -44,7 +44,7 @@ PREDICTORS = range(3, 13)
 THRESHOLDS = (0.02, 0.2)
 GAP = 1e-4
 FOLDS = 3  # of the adversary's nested cross-validation, five by default
-PAPER = {  # [Barbato25 §5.2], as its text tells them
+PAPER = {  # figures in the text of [Barbato25 §5.2]
     "synthetic": {
         "class_frequency": 0.52,
         "prism_loses_at_8_or_more": 0.02,
@@ -66,7 +66,7 @@ PAPER = {  # [Barbato25 §5.2], as its text tells them
 def section(
     title: str, load: Callable[[], tuple[Any, Any, Any, str, dict]], paper: str, class_weight: Any = None
 ) -> dict[str, Any]:
-    """Both thresholds on one table, then each set of predictors attacked once."""
+    """Run both thresholds on one table, then attack each set of predictors once."""
     X, y, schema, sensitive, more = load()
     compared = {}
     for threshold in THRESHOLDS:
@@ -126,7 +126,7 @@ def _one(each: ModelCost, attack: Any) -> dict[str, Any]:
 
 
 def _attacked(X: Any, y: Any, schema: Any, sensitive: str, compared: Any) -> dict[tuple[str, ...], Any]:
-    """What the adversaries reach from each set of predictors, on the records that trained the classifiers."""
+    """Run the adversaries on each set of predictors, on the records that trained the classifiers."""
     train = X.iloc[_train(y)]
     choices = {tuple(each.predictors): each for found in compared for each in found.models}
     start = time.perf_counter()
@@ -138,7 +138,7 @@ def _attacked(X: Any, y: Any, schema: Any, sensitive: str, compared: Any) -> dic
 
 
 def _train(y: Any) -> Any:
-    """The rows that `prism_cost` trains on."""
+    """Return the rows that `prism_cost` trains on."""
     return split_rows(y, validation=0.0, test=0.3).train
 
 
@@ -156,7 +156,7 @@ def _attack(train: Any, schema: Any, sensitive: str, predictors: list[str]) -> d
 
 
 def _one_fit(X: Any, y: Any) -> float:
-    """Seconds of one LinearSVC fit on the same columns."""
+    """Measure the seconds of one LinearSVC fit on the same columns."""
     texts = [name for name in X if X[name].dtype == object or str(X[name].dtype) in ("str", "category")]
     numbers = X.drop(columns=texts).astype(float)
     scaled = ((numbers - numbers.mean()) / numbers.std(ddof=0)).to_numpy()
@@ -164,7 +164,7 @@ def _one_fit(X: Any, y: Any) -> float:
     columns = np.hstack([scaled, hot])
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it does not converge is no news
+        warnings.simplefilter("ignore")  # about known non-convergence
         LinearSVC(loss="hinge", random_state=0).fit(columns, y)
     return time.perf_counter() - start
 
@@ -191,7 +191,7 @@ SECTIONS = {
 
 
 def quick() -> dict[str, float]:
-    """Three predictors of the synthetic set, without adversaries."""
+    """Run three predictors of the synthetic set, without adversaries."""
     X, y, schema, sensitive, _ = _synthetic()
     found = _compared(X, y, schema, sensitive, THRESHOLDS[0], predictors=[3])
     path = f'synthetic.thresholds."{THRESHOLDS[0]}"'

@@ -1,16 +1,16 @@
-"""The minimizer of ai-privacy-toolkit 0.2.1 (Goldsteen et al. 2021) on Adult, in an environment of its own.
+"""The minimizer of ai-privacy-toolkit 0.2.1 (Goldsteen et al. 2021) and ours, on Adult.
 
     OMP_NUM_THREADS=1 python benchmarks/peers/against_ai_privacy_toolkit.py
 
 A random forest is fitted to 10,000 records; each minimizer learns from n others and may change one prediction in
-twenty; 10,000 more are held out. Both see the same records and the same forest, fitted twice from the same seed; how
-often the two copies agree is in the figures. NCP is modicum's measure, from the ranges of each.
+twenty; 10,000 more are held out. Both see the same records and the same forest, fitted twice from the same seed; the
+figures say how often the two copies agree. NCP is modicum's measure, computed from the ranges of each.
 
-The toolkit prunes level by level and so keeps more than it was asked for. modicum runs twice: with the same target, and
-asked to keep what the toolkit kept and half a percentage point more, so that NCP is compared at no less agreement.
+The toolkit prunes level by level and so keeps more than its target. modicum runs twice: with the same target, and with
+a target half a percentage point above what the toolkit kept, so that NCP is compared at no less agreement.
 
-The toolkit needs numpy 1 and scikit-learn 1.3, so a second Python runs it (`peers/workers/minimize.py`). Of what it
-imports, PyTorch is a stub: the minimizer never calls it.
+The toolkit needs numpy 1 and scikit-learn 1.3, so a second Python runs it (`peers/workers/minimize.py`). A stub
+replaces PyTorch, which the minimizer imports but never calls.
 """
 
 import sys
@@ -37,14 +37,14 @@ ROWS = 10_000  # to fit the forest, and as many held out
 
 
 def adult_ordinals(n_fit: int, seed: int) -> dict[str, np.ndarray]:
-    """Adult as numbers, in three disjoint parts: for the forest, for the minimizer, and held out.
+    """Return Adult as numbers, in three disjoint parts: for the forest, for the minimizer, and held out.
 
     Parameters
     ----------
     n_fit : int
         Records for the minimizer, at most 28,842.
     seed : int
-        Of the split and of the forest.
+        Seed of the split and of the forest.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def adult_ordinals(n_fit: int, seed: int) -> dict[str, np.ndarray]:
 
 
 def ordinals(X: pd.DataFrame, education: list[str]) -> pd.DataFrame:
-    """Numbers as they are, education from 1 to 16, other categories by sorted name with missing last."""
+    """Keep numbers, and code education from 1 to 16 and other categories by sorted name, with missing last."""
     coded = {}
     for name, values in X.items():
         if name == "education":
@@ -86,19 +86,19 @@ def sorted_codes(values: pd.Series) -> np.ndarray:
 
 
 def run_peer(arrays: dict[str, np.ndarray]) -> dict:
-    """What `benchmarks/peers/workers/minimize.py` finds, with what the toolkit printed under `log`.
+    """Return the results of `benchmarks/peers/workers/minimize.py`, with the toolkit's output under `log`.
 
     Parameters
     ----------
     arrays : dict
-        As `adult_ordinals` gives them, and `target`: the share of predictions to keep.
+        The arrays of `adult_ordinals`, and `target`: the share of predictions to keep.
     """
     answer = ask(TOOLKIT, "minimize.py", arrays)
     return answer.found | {"log": answer.log}
 
 
 def ours(arrays: dict[str, np.ndarray], target: float) -> dict:
-    """What ModelGuided finds for the same forest and the same records, timed after one run that compiles."""
+    """Return ModelGuided's results for the same forest and the same records, timed after a warm-up that compiles."""
     forest = RandomForestClassifier(n_estimators=50, max_leaf_nodes=64, random_state=int(arrays["seed"]))
     forest.fit(arrays["model_X"], arrays["model_y"])
     found: list[md.ModelGuided] = []
@@ -125,14 +125,14 @@ def ours(arrays: dict[str, np.ndarray], target: float) -> dict:
 
 
 def edges(partition: AnyPartition) -> list[float] | None:
-    """Where a partition splits; None where it does not generalize at all."""
+    """Return the split points of a partition; None if it does not generalize."""
     if isinstance(partition, FullDetail):
         return None
     return partition.edges.tolist() if isinstance(partition, Intervals) else []
 
 
 def ncp_of(ranges: dict[str, list[float] | None], arrays: dict[str, np.ndarray]) -> float:
-    """modicum's NCP of ranges given by their split points, on the held-out records; None is full detail."""
+    """Compute modicum's NCP of ranges given by split points, on the held-out records; None is full detail."""
     whole = [md.Attribute(name=str(name), kind="number", storage="integer") for name in arrays["names"]]
     schema = md.Schema(attributes=whole)
     parts = [
@@ -142,13 +142,13 @@ def ncp_of(ranges: dict[str, list[float] | None], arrays: dict[str, np.ndarray])
 
 
 def peer_ranges(found: dict, names: np.ndarray) -> dict[str, list[float] | None]:
-    """The toolkit's ranges: split points of each feature, the untouched ones as they are."""
+    """Return the toolkit's ranges: the split points of each feature; None for untouched features."""
     ranges, untouched = found["generalizations"]["ranges"], found["generalizations"]["untouched"]
     return {str(name): None if name in untouched else ranges.get(str(name), []) for name in names}
 
 
 def compared(n: int) -> dict:
-    """Both on n records."""
+    """Run both on n records."""
     arrays = adult_ordinals(n, seed=0) | {"target": np.array(TARGET)}
     peer = run_peer(arrays)
     peer["ncp"] = ncp_of(peer_ranges(peer, arrays["names"]), arrays)
@@ -186,7 +186,7 @@ def main() -> None:
 
 
 def table(figures: dict) -> str:
-    """The figures as Markdown, for docs/model-guided.md."""
+    """Make the table of the figures for docs/model-guided.md."""
     lines = ["| records | | seconds | agreement | NCP |", "|---|---|---|---|---|"]
     names = {
         "toolkit": "ai-privacy-toolkit 0.2.1",
@@ -213,7 +213,7 @@ def verdict(reached: bool) -> str:
 
 
 def quick() -> dict[str, float]:
-    """What modicum finds for the fewest records."""
+    """Run modicum on the fewest records."""
     own = ours(adult_ordinals(SIZES[0], seed=0), TARGET)
     same = {f"runs.0.same_target.{name}": own[name] for name in ("agreement", "ncp", "cells")}
     return same | {"runs.0.same_target.seconds": Speed(own["seconds"])}

@@ -1,22 +1,22 @@
-"""Anonymizers, measures and attacks of other libraries beside ours, on Adult; each library in its own environment.
+"""Anonymizers, measures and attacks of other libraries and ours, on Adult; each library in its own environment.
 
     OMP_NUM_THREADS=1 python benchmarks/peers/against_peers.py
 
-All 48,842 records; a missing category is the word "?", for both sides alike. Both run on one core and are timed inside
-their own process around their own call: a peer once, ours as the median of five after one that compiles. What each peer
-computes, read from its source, stands at the top of its script in benchmarks/peers/workers.
+All 48,842 records; a missing category is the word "?" for both sides. Both run on one core and are timed inside their
+own process around their own call: a peer once, ours as the median of five after a warm-up that compiles. The docstring
+of each script in benchmarks/peers/workers describes what the peer computes, from its source.
 
 - toolkit: ai-privacy-toolkit's anonymizer and `AccuracyGuided`, guided by the labels, k = 100, all 12 attributes. Time
   on all records; then 5 splits: 70% are anonymized, a random forest and a decision tree learn from them and predict the
   raw 30%. At least 10 times faster, and no less accurate on average.
-- anonypy: its Mondrian and ours, k = 50 on 7 quasi-identifiers. At least 20 times faster, lower NCP. One function gives
-  both NCPs from the groups.
+- anonypy: its Mondrian and ours, k = 50 on 7 quasi-identifiers. At least 20 times faster, lower NCP. One function
+  computes both NCPs from the groups.
 - pycanon: k, ℓ and t. All twelve attributes as quasi-identifiers make thousands of groups, which takes time (t on 5,000
-  records); two make few, whose values are not at the end of their range. Same values, at least 50 times faster on all.
+  records); two make few groups, with values inside their ranges. Same values, at least 50 times faster on all.
 - art: ART's membership inference with a random forest and ours, on the same 5 random forests; both learn from the same
-  known half and are judged on the same other half. At least as strong in accuracy and AUC, on average.
+  known half and are tested on the same other half. At least as strong in accuracy and AUC, on average.
 
-The interval beside a difference is that of a mean over splits which share records.
+The interval of a difference is that of a mean over splits that share records.
 """
 
 import sys
@@ -57,7 +57,7 @@ TARGET_ROWS = 10_000  # members of an attacked model, and as many others
 
 
 def adult() -> tuple[pd.DataFrame, np.ndarray]:
-    """Adult with "?" where a category is missing, and the labels as 0 and 1."""
+    """Return Adult with "?" for missing categories, and the labels as 0 and 1."""
     data = md.datasets.load_adult()
     return data.X.fillna(dict.fromkeys(categorical(data.X), "?")), (data.y == ">50K").to_numpy(int)
 
@@ -67,7 +67,7 @@ def categorical(X: pd.DataFrame) -> list[str]:
 
 
 def toolkit() -> dict:
-    """Label-guided anonymization."""
+    """Compare label-guided anonymization."""
     X, y = adult()
     print(f"ai-privacy-toolkit, k = {K_TOOLKIT}, {X.shape[1]} quasi-identifiers, {len(X):,} records")
     theirs, versions, _ = by_toolkit(X, y)
@@ -87,7 +87,7 @@ def toolkit() -> dict:
 
 
 def at(found: list[dict], *keys: str) -> list[float]:
-    """One figure of each seed."""
+    """Return one figure of each seed."""
     for key in keys:
         found = [one[key] for one in found]
     return found
@@ -117,7 +117,7 @@ def prepared(model: Any) -> Any:
 
 
 def retrained(X: pd.DataFrame, y: np.ndarray, seed: int) -> dict:
-    """The accuracy on raw records of models that learned from anonymized ones, or from raw ones."""
+    """Compute the accuracy on raw records of models trained on anonymized or on raw records."""
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = np.split(order, [round(TRAIN * len(X))])
     X_train, y_train = X.iloc[train].reset_index(drop=True), y[train]
@@ -160,10 +160,10 @@ def anonypy() -> dict:
 
 
 def groups(X: pd.DataFrame, classes: np.ndarray) -> dict[str, float]:
-    """How many groups there are, the smallest, and their NCP.
+    """Return the number of groups, the size of the smallest, and their NCP.
 
-    NCP is the mean over records and attributes of what a record's group spans: a number's range over that of the whole
-    table, the share of a category's values that occur in the group, and 0 where only one does.
+    NCP is the mean over records and attributes of the span of a record's group: a number's range over that of the whole
+    table, or the share of a category's values that occur in the group, with 0 for a single value.
     """
     sizes = np.bincount(classes)
     spans = [spanned(X[name].groupby(classes), X[name]) for name in X.columns]
@@ -182,7 +182,7 @@ def spanned(grouped: Any, whole: pd.Series) -> pd.Series:
 
 
 def pycanon() -> dict:
-    """k, ℓ and t."""
+    """Compare k, ℓ and t."""
     X, y = adult()
     frame, found = X.assign(income=np.where(y, ">50K", "<=50K")), {}
     for name, (given, sensitive) in MEASURED.items():
@@ -195,7 +195,7 @@ def pycanon() -> dict:
 
 
 def measured(frame: pd.DataFrame, given: list[str], sensitive: list[str], theirs: dict, times: float) -> dict:
-    """Each measure by both; the target of speed holds where `times` is not 0."""
+    """Compute each measure by both; the target of speed applies unless `times` is 0."""
     few = frame[:T_ROWS]
     both = {"k": (lambda: md.measures.k_anonymity(frame, given), theirs["k"])}
     for one in sensitive:
@@ -217,9 +217,9 @@ def told(call: Callable[[], Any]) -> dict[str, float]:
 
 
 def art() -> dict:
-    """Membership inference."""
+    """Compare membership inference."""
     X, y = adult()
-    alone = ~X.assign(label=y).duplicated().to_numpy()  # nobody stands on both sides
+    alone = ~X.assign(label=y).duplicated().to_numpy()  # so that no record is on both sides
     print(f"ART's membership inference, {SEEDS} random forests of {TARGET_ROWS:,} records")
     runs = [attacked(X[alone], y[alone], seed) for seed in range(SEEDS)]
     strengths = {
@@ -230,7 +230,7 @@ def art() -> dict:
 
 
 def attacked(X: pd.DataFrame, y: np.ndarray, seed: int) -> dict:
-    """Both attacks on one random forest."""
+    """Run both attacks on one random forest."""
     order = np.random.default_rng(seed).permutation(len(X))
     members, others = ((X.iloc[rows], y[rows]) for rows in (order[:TARGET_ROWS], order[TARGET_ROWS : 2 * TARGET_ROWS]))
     model = learners(seed)["random forest"].fit(*members)
@@ -243,7 +243,7 @@ def attacked(X: pd.DataFrame, y: np.ndarray, seed: int) -> dict:
 
 
 def by_art(model: Any, members: Any, others: Any, of_members: np.ndarray, of_others: np.ndarray, seed: int) -> dict:
-    """ART's attack on what the model says; the rows are those that ours attacked, all others are known."""
+    """Run ART's attack on the model's predictions, for the rows that ours attacked; all others are known."""
     arrays = {}
     for name, (X, y), rows in (("members", members, of_members), ("others", others, of_others)):
         scores = model.predict_proba(X)
@@ -261,7 +261,7 @@ NAMES = {"toolkit": "ai-privacy-toolkit", "anonypy": "anonypy", "pycanon": "pyca
 
 
 def summary(figures: dict) -> str:
-    """Every target and what was found, for docs/anonymization.md."""
+    """Make the table of all targets and results for docs/anonymization.md."""
     lines = ["| library | ours, theirs and the target | |", "|---|---|---|"]
     targets = [(name, one) for section, name in NAMES.items() for one in figures[section]["targets"]]
     return "\n".join(
@@ -271,7 +271,7 @@ def summary(figures: dict) -> str:
 
 
 def quick() -> dict[str, float]:
-    """What modicum finds and how long it takes, without the others."""
+    """Run and time only modicum."""
     X, y = adult()
     release = md.Mondrian(k=K_ANONYPY, quasi_identifiers=SEVEN, output="ranges").fit(X).release_
     own, k = groups(X[SEVEN], release.classes), md.measures.k_anonymity(X, MEASURED["two"][0])

@@ -1,8 +1,8 @@
-"""Other people's libraries, each in an environment of its own under build/, and the way to ask them something.
+"""Other libraries, each in its own environment under build/, and functions to run scripts in them.
 
-A peer's packages are installed without their dependencies, at exact versions: of what they declare, only what the call
-really imports. An environment is made on first use and again when what it should hold has changed. The scripts in
-`benchmarks/peers/workers` are run by a peer's Python; arrays go there as .npz, and .json (and .npz) comes back.
+A peer's packages are installed without their dependencies, at exact versions: only those dependencies that the call
+really imports. An environment is made on first use, and again when its requirements have changed. A peer's Python runs
+the scripts in `benchmarks/peers/workers`; it gets arrays as .npz and returns .json (and .npz).
 """
 
 import json
@@ -26,7 +26,7 @@ _LEARN = ("joblib==1.3.2", "threadpoolctl==3.5.0")
 
 @dataclass(frozen=True)
 class Peer:
-    """What an environment holds: packages at exact versions, and modules that stand in for what is never called."""
+    """The content of an environment: packages at exact versions, and stubs for modules that are never called."""
 
     name: str
     pins: tuple[str, ...]
@@ -35,7 +35,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a script found, the arrays it left beside, and what the peer printed on its way."""
+    """A script's results, its arrays, and the peer's printed output."""
 
     found: dict[str, Any]
     arrays: dict[str, np.ndarray]
@@ -91,7 +91,7 @@ DIFFPRIVLIB = Peer(
 
 
 def environment(name: str, pins: Sequence[str], files: Mapping[str, str] | None = None) -> Path:
-    """The Python of build/NAME, made where it is missing or held something else.
+    """Return the Python of build/NAME; make the environment if it is missing or outdated.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def environment(name: str, pins: Sequence[str], files: Mapping[str, str] | None 
     pins : sequence of str
         Packages at exact versions, installed without their dependencies.
     files : mapping of str to str, optional
-        Modules written beside the packages: file name and text.
+        Modules to write next to the packages: file name and text.
     """
     folder, files = ROOT / "build" / name, files or {}
     python, made = folder / "bin" / "python", folder / "made.txt"
@@ -123,16 +123,16 @@ def site_packages(python: Path) -> Path:
 
 
 def ask(peer: Peer, script: str, arrays: Mapping[str, Any], **options: Any) -> Answer:
-    """Run a script of benchmarks/peer by the peer's Python on one core.
+    """Run a script of benchmarks/peers/workers with the peer's Python on one core.
 
     Parameters
     ----------
     peer : Peer
-        Whose Python.
+        The peer whose Python runs the script.
     script : str
         The file's name.
     arrays : mapping
-        What the script works on; a table goes there by `columns`.
+        The script's input; convert a table with `columns`.
     **options
         Plain values for the script.
     """
@@ -148,7 +148,7 @@ def ask(peer: Peer, script: str, arrays: Mapping[str, Any], **options: Any) -> A
 
 
 def loaded(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a file; none where it is absent."""
+    """Return the arrays of a file; none if it is absent."""
     if not path.exists():
         return {}
     with np.load(path) as given:
@@ -156,7 +156,7 @@ def loaded(path: Path) -> dict[str, np.ndarray]:
 
 
 def columns(frame: pd.DataFrame) -> dict[str, np.ndarray]:
-    """A table as arrays: numbers as they are, everything else as text."""
+    """Convert a table to arrays: numbers unchanged, everything else as text."""
     return {
         f"column {name}": values.to_numpy() if pd.api.types.is_numeric_dtype(values) else values.to_numpy(dtype=str)
         for name, values in frame.items()
@@ -164,7 +164,7 @@ def columns(frame: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def table(arrays: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """The way back from `columns`."""
+    """Reverse `columns`."""
     return pd.DataFrame(
         {name.removeprefix("column "): values for name, values in arrays.items() if name.startswith("column ")}
     )

@@ -1,10 +1,11 @@
-"""How long it takes to anatomize a million records and to prune the release, as a multiple of sorting the table once.
+"""Time to anatomize a million records and to prune the release, as a multiple of sorting the table once.
 
     OMP_NUM_THREADS=1 python benchmarks/speed/anatomy_speed.py
 
-Records of Adult drawn again and again, their numbers shifted a little so that rows differ; education is sensitive and
-ℓ = 3. Timed is `Anatomy.fit` and then `training_data` of the release. The baseline is one `numpy.lexsort` of the coded
-table in the same run. At most 20 times the baseline, and ten times the rows cost at most 12 times as much.
+Records of Adult are drawn with replacement and their numbers shifted a little, so that rows differ; education is
+sensitive and ℓ = 3. We time `Anatomy.fit` and then `training_data` of the release. The baseline is one `numpy.lexsort`
+of the coded table in the same run. Targets: at most 20 times the baseline, and ten times the rows take at most 12 times
+as long.
 """
 
 import sys
@@ -30,11 +31,11 @@ NAME = "anatomy_speed"
 L = 3
 ROWS, TINY_ROWS = (100_000, 1_000_000), (2_000, 20_000)
 MOST, MOST_TENFOLD = 20.0, 12.0
-SHIFTED = {"age": 3, "hours-per-week": 3, "capital-gain": 200, "capital-loss": 50}  # by so much at most
+SHIFTED = {"age": 3, "hours-per-week": 3, "capital-gain": 200, "capital-loss": 50}  # the largest shifts
 
 
 def drawn(table: Table, rows: int, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
-    """So many records, with numbers that are not exactly those of Adult."""
+    """Draw this many records, with numbers slightly different from those of Adult."""
     random = np.random.default_rng(seed)
     chosen = random.integers(len(table.X), size=rows)
     X = table.X.iloc[chosen].reset_index(drop=True)
@@ -45,7 +46,7 @@ def drawn(table: Table, rows: int, seed: int = 0) -> tuple[pd.DataFrame, pd.Seri
 
 
 def timed(table: Table, rows: int, grouping: str) -> dict[str, Any]:
-    """Seconds of a sort, of the release and of pruning it: medians of three after one that does not count."""
+    """Measure the seconds of a sort, of the release and of pruning: medians of three after a warm-up."""
     X, y = drawn(table, rows)
     codes = np.array([pd.factorize(X[name], sort=True)[0] for name in X.columns])
     sort = seconds(lambda: np.lexsort(codes), repeat=3)
@@ -65,7 +66,7 @@ def timed(table: Table, rows: int, grouping: str) -> dict[str, Any]:
 
 
 def measured(sizes: tuple[int, ...] = ROWS) -> dict[str, Any]:
-    """Both ways of making groups, on both sizes."""
+    """Run both ways of making groups on both sizes."""
     table, found = adult(), {}
     for grouping in ("bucketize", "random"):
         own = {str(rows): timed(table, rows, grouping) for rows in sizes}
@@ -83,7 +84,7 @@ def measured(sizes: tuple[int, ...] = ROWS) -> dict[str, Any]:
 
 
 def quick() -> dict[str, float]:
-    """The smaller table, one way of making groups."""
+    """Run one way of making groups on the smaller table."""
     own = timed(adult(), ROWS[0], "bucketize")
     path = f"groupings.bucketize.by_rows.{ROWS[0]}"
     return {f"{path}.left_out": own["left_out"], f"{path}.times_lexsort": Speed(own["times_lexsort"])}

@@ -1,10 +1,10 @@
-"""How long anonymizers take on a million records, as a multiple of sorting the same table once.
+"""Time of anonymizers on a million records, as a multiple of sorting the same table once.
 
     OMP_NUM_THREADS=1 python benchmarks/speed/anonymizers_speed.py
 
 A made-up table of 1,000,000 records and 8 quasi-identifiers: five numbers (three of them with thousands of values), an
 age and two categories, one number with missing values. The baseline is one `numpy.lexsort` of its codes in the same
-run. Timed is the whole of `fit`, with what is measured of the release. Mondrian, k = 10: at most 40 times the baseline.
+run. We time all of `fit`, including the measures of the release. Mondrian, k = 10: at most 40 times the baseline.
 """
 
 import sys
@@ -25,7 +25,7 @@ METHODS = ("Mondrian", "RPlusTree", "Hilbert")
 
 
 def table(n: int, seed: int = 0) -> pd.DataFrame:
-    """Numbers, categories and missing values, some of them telling of each other."""
+    """Make numbers, categories and missing values; some columns depend on each other."""
     random = np.random.default_rng(seed)
     age = random.integers(18, 91, n)
     income = np.round(random.lognormal(10 + age / 90, 0.8), -1)
@@ -64,7 +64,7 @@ def measured(names: tuple[str, ...] = METHODS) -> dict:
 
 
 def quick() -> dict[str, float]:
-    """Mondrian alone."""
+    """Run only Mondrian."""
     own = measured(("Mondrian",))["methods"]["Mondrian"]
     same = {f"methods.Mondrian.{name}": own[name] for name in ("ncp", "k")}
     return same | {"methods.Mondrian.times_lexsort": Speed(own["times_lexsort"])}

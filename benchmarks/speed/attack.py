@@ -2,8 +2,8 @@
 
     python benchmarks/speed/attack.py
 
-Employment, a PAT generalization of 20 leaves; known are 60% of the rows, breached 30%. The paper's network alone is run
-on the same rows: the portfolio must not be weaker, but for what chance does to a choice made on other records.
+Employment, a PAT generalization of 20 leaves; 60% of the rows are known, 30% breached. The paper's network also runs
+alone on the same rows: the portfolio must not be weaker, except by chance, because it is chosen on other records.
 """
 
 import sys

@@ -1,10 +1,10 @@
-"""How the time of ModelGuided grows from 5,000 to 1,000,000 rows.
+"""Growth of ModelGuided's time from 5,000 to 1,000,000 rows.
 
     OMP_NUM_THREADS=1 python benchmarks/speed/guided_speed.py
 
-Boosted trees on New York's American Community Survey (employment, 16 attributes, most of them categories). There are
-fewer than a million people in it, so rows are drawn with replacement, and ages and the like are moved by a year up or
-down: most rows are then different. The time is that of one fit, search and figures together, after one that compiles.
+Boosted trees on New York's American Community Survey (employment, 16 attributes, most of them categories). It has fewer
+than a million people, so rows are drawn with replacement, and ages and other numbers are moved up or down by one, so
+that most rows differ. The time is that of one fit, search and figures together, after a warm-up that compiles.
 """
 
 import sys
@@ -30,11 +30,11 @@ from sklearn.preprocessing import OrdinalEncoder
 import modicum as md
 
 SIZES = ((5_000, 50_000, 500_000), (10_000, 100_000, 1_000_000))
-MOST = 13  # times as long for ten times the rows
+MOST = 13  # the largest factor in time for ten times the rows
 
 
 def drawn(X: pd.DataFrame, n: int, random: np.random.Generator) -> pd.DataFrame:
-    """n rows, each number one less, the same or one more than somebody's."""
+    """Draw n rows, with each number one less, the same, or one more."""
     rows = X.iloc[random.integers(0, len(X), n)].reset_index(drop=True)
     for name in rows.select_dtypes(np.number):
         rows[name] = (rows[name] + random.integers(-1, 2, n)).clip(X[name].min(), X[name].max())
@@ -70,7 +70,7 @@ def measured(sizes: tuple[tuple[int, ...], ...] = SIZES) -> dict:
 
 
 def fitted(model: Any, schema: md.Schema, X: pd.DataFrame) -> dict:
-    """One fit: its time, that of the model in it, and what it found."""
+    """Run one fit; return its time, the model's share of it, and the result."""
     asked = [0.0]
 
     def timed(frame: Any) -> Any:
@@ -92,7 +92,7 @@ def fitted(model: Any, schema: md.Schema, X: pd.DataFrame) -> dict:
 
 
 def quick() -> dict[str, float]:
-    """The three smallest tables."""
+    """Run the three smallest tables."""
     found = measured(((5_000, 50_000), (10_000,)))
     same = {f"runs.{n}.{name}": found["runs"][n][name] for n in (5_000, 10_000) for name in ("agreement", "ncp")}
     return same | {'tenfold."5000 to 50000"': Speed(found["tenfold"]["5000 to 50000"])}

@@ -1,9 +1,9 @@
-"""What a sweep of a neural minimizer takes: nine values of `privacy` trained side by side, on a CPU and on a GPU.
+"""Time for a sweep of a neural minimizer: nine values of `privacy` trained together, on a CPU and on a GPU.
 
     python benchmarks/speed/neural.py
 
-Employment, 60% of the rows, the grids of the study. A GPU where there is one; figures of a device that is not here are
-kept as they were measured last.
+Employment, 60% of the rows, the grids of the study. Uses a GPU if there is one; the stored figures of an absent device
+stay.
 """
 
 import sys
@@ -56,7 +56,7 @@ SECTIONS = {
 
 
 def quick() -> dict[str, float]:
-    """Adversarial training with one value, on the processor."""
+    """Run adversarial training with one value on the CPU."""
     found = sweeps("cpu", ("AdversarialTraining",), only_one=True)
     return {'cpu.AdversarialTraining."1 of privacy"': Speed(found["AdversarialTraining"]["1 of privacy"])}
 

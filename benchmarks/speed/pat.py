@@ -1,9 +1,9 @@
-"""PAT's growth against scikit-learn's tree on the same codes: time as a ratio, memory beside the coded table.
+"""PAT's growth against scikit-learn's tree on the same codes: time as a ratio, memory relative to the coded table.
 
     python benchmarks/speed/pat.py
 
-Both grow best-first to the same number of leaves with at least 100 records each. PAT does more: every split is judged
-by all personal attributes, and categories are split by sets of values. Coding the table is not part of either time.
+Both grow best-first to the same number of leaves with at least 100 records each. PAT does more: it evaluates every
+split for all personal attributes, and splits categories by sets of values. Neither time includes coding the table.
 """
 
 import sys
@@ -38,7 +38,7 @@ def coded(data: md.datasets.Dataset) -> CodedData:
 
 
 def grow(data: CodedData, max_leaves: int, privacy: float = 0.5) -> md.PrivacyTree:
-    """What `fit` does after coding."""
+    """Do the steps of `fit` after coding."""
     pat = md.PrivacyTree(max_leaves=max_leaves, privacy=privacy)
     pat._partitions(data)
     return pat
@@ -86,7 +86,7 @@ def peak_memory(data: CodedData, leaves: int) -> int:
 
 
 def sweep() -> dict:
-    """108 generalizations [Staab24 Appendix F] from twelve growths, against one 200-leaf tree."""
+    """Compare 108 generalizations [Staab24 Appendix F] from twelve growths with one 200-leaf tree."""
     data = coded(load("employment"))
     one = seconds(lambda: grow(data, 200), 3)
     made = []
@@ -105,7 +105,7 @@ def sweep() -> dict:
 
 
 def quick() -> dict[str, float]:
-    """Employment with 20 leaves."""
+    """Run employment with 20 leaves."""
     found = beside_sklearn("employment", coded(load("employment")), 20, TARGETS["employment"][0])
     return {"against_sklearn.0.rows": found["rows"], "against_sklearn.0.ratio": Speed(found["ratio"])}
 

@@ -1,8 +1,8 @@
-"""How fast PriSM is: finding correlations, training beside one LinearSVC, a million rows, and whether it is exact.
+"""PriSM's speed: finding correlations, training compared with one LinearSVC, a million rows; and whether it is exact.
 
     OMP_NUM_THREADS=1 python benchmarks/speed/prism_speed.py
 
-All of it goes to results/prism_speed.json.
+All results go to results/prism_speed.json.
 """
 
 import sys
@@ -40,7 +40,7 @@ PROBLEMS = 200
 
 
 def correlations() -> dict[str, Any]:
-    """All sets tested, since nothing is as strong as 1; the first search compiles and does not count."""
+    """Test all sets, because no strength reaches 1; the first search compiles and does not count."""
     found = {}
     for title, binarized, size in (("47 binary columns, size 3", True, 3), ("16 attributes, size 5", False, 5)):
         data = load_bank(binarized=binarized)
@@ -54,7 +54,7 @@ def correlations() -> dict[str, Any]:
 
 
 def training() -> dict[str, Any]:
-    """13 ternary attributes × 40,000 rows × 20 random forbidden sets, π = 1, beside one LinearSVC fit."""
+    """Train on 13 ternary attributes × 40,000 rows, 20 random forbidden sets, π = 1; compare with one LinearSVC fit."""
     made = synthetic()
     X = made.X[NAMES].to_numpy(dtype=np.float64)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -82,7 +82,7 @@ def training() -> dict[str, Any]:
 
 
 def million() -> dict[str, Any]:
-    """The inner machine on 1,000,000 distinct rows × 100 columns, beside LinearSVC (which squares the hinge)."""
+    """Train the inner machine on 1,000,000 distinct rows × 100 columns; compare with LinearSVC (squared hinge)."""
     random = np.random.default_rng(0)
     X = random.standard_normal((1_000_000, 100))
     t = np.where(X @ random.standard_normal(100) + 5 * random.logistic(size=len(X)) > 1, 1.0, -1.0)
@@ -100,7 +100,7 @@ def million() -> dict[str, Any]:
 
 
 def exact() -> dict[str, Any]:
-    """Random small problems against every allowed choice, each solved by libsvm; both masters prove half of them."""
+    """Compare random small problems with libsvm on every allowed choice; each master proves half of them."""
     worst, wrong, masters = 0.0, 0, Counter[str]()
     for seed in range(PROBLEMS):
         X, t, counts, most, forbidden = _problem(np.random.default_rng(seed))
@@ -131,7 +131,7 @@ def _allowed(d: int, most: int, forbidden: list) -> list[tuple[int, ...]]:
 
 
 def _libsvm(X: Any, t: Any, counts: Any) -> float:
-    """The objective that libsvm reaches; without a column, the smaller class pays twice."""
+    """Return libsvm's objective; without a column, the smaller class pays twice."""
     if not X.shape[1]:
         return float(2 * min(counts[t > 0].sum(), counts[t < 0].sum()))
     machine = SVC(kernel="linear", C=1.0, tol=1e-6).fit(X, t, sample_weight=counts)
@@ -140,7 +140,7 @@ def _libsvm(X: Any, t: Any, counts: Any) -> float:
 
 
 def quick() -> dict[str, float]:
-    """Correlations and training."""
+    """Run correlations and training."""
     found, trained = correlations(), training()
     speeds = {f'correlations."{title}".seconds': Speed(own["seconds"]) for title, own in found.items()}
     same = {f'correlations."{title}".sets': own["sets"] for title, own in found.items()}

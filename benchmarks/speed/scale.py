@@ -2,8 +2,8 @@
 
     python benchmarks/speed/scale.py
 
-Every step runs three times, each in a process of its own; the median counts. Beside `apply` stands a plain SELECT of
-the same columns, written to Parquet by the same engine in the same run. Targets: at most 4 GB of memory at 100 million;
+Every step runs three times, each in its own process; the median counts. `apply` is compared with a plain SELECT of the
+same columns, written to Parquet by the same engine in the same run. Targets: at most 4 GB of memory at 100 million;
 apply at most twice the SELECT; at 100 million at most 11 times the seconds of 10 million; Spark finds the same.
 """
 
@@ -18,7 +18,7 @@ ASKED = read_options(
     __doc__,
     ("acs/ny2024.parquet",),
     sections=True,
-    flags={"--steps=": "measure these steps anew (fit, apply, select, a8), by commas; keep the others"},
+    flags={"--steps=": "measure these steps again (fit, apply, select, a8), separated by commas; keep the others"},
     elsewhere=(
         "speed.scale_step",
         "modicum.engines",
@@ -42,8 +42,8 @@ SIZES = (1_000_000, 10_000_000, 100_000_000)
 STEPS = ("fit", "apply", "select", "a8")
 REPEAT = 3
 MOST_BYTES, MOST_OF_SELECT, MOST_TIMES = 4e9, 2.0, 11.0
-CORES = 2  # that both engines are given
-BILLIONS, CLUSTER = 10_000_000_000, 400  # rows and cores of the arithmetic
+CORES = 2  # for each engine
+BILLIONS, CLUSTER = 10_000_000_000, 400  # rows and cores of the extrapolation
 NAMES = {
     "fit": "fit PAT (20 leaves) from counts",
     "apply": "apply, Parquet to Parquet",
@@ -52,11 +52,11 @@ NAMES = {
 }
 ARTIFACT = FOLDER / "artifact.json"
 ANEW = ASKED.steps.split(",") if ASKED.steps else []
-KNOWN = figures_of("scale") if ANEW else {}  # the others' figures, read before any is written
+KNOWN = figures_of("scale") if ANEW else {}  # figures of the other steps, read before any is written
 
 
 def step(name: str, engine: str, rows: int, repeat: int = REPEAT) -> dict:
-    """The median seconds and the highest peak memory of one step, and what it found."""
+    """Return the median seconds and the highest peak memory of one step, and its result."""
     runs = [_once(name, engine, rows) for _ in range(repeat)]
     found = {
         "commit": machine()["commit"],
@@ -121,7 +121,7 @@ def duckdb() -> dict:
 
 
 def spark() -> dict:
-    """The same steps in a local Spark session with two workers, and whether they find the same."""
+    """Run the same steps in a local Spark session with two workers, and compare their results."""
     rows = SIZES[-2]
     known = KNOWN["spark"] if ANEW else {}
     found, same = {}, []
@@ -138,7 +138,7 @@ def spark() -> dict:
 
 
 def speed(figures: dict) -> str:
-    """Seconds by rows, and the peak memory."""
+    """Make the table of seconds by rows, with the peak memory."""
     lines = [
         "| step | 1 million | 10 million | 100 million | peak memory at 100 million | 10 million in Spark |",
         "|---|---:|---:|---:|---:|---:|",
@@ -153,7 +153,7 @@ def speed(figures: dict) -> str:
 
 
 def cost(figures: dict) -> str:
-    """Microseconds of one core for a row, and what they come to for very many rows on very many cores."""
+    """Make the table of microseconds per row and core, extrapolated to very many rows and cores."""
     lines = [
         "| step | DuckDB, µs a row and core | Spark, µs a row and core | ten billion rows, 400 cores of Spark |",
         "|---|---:|---:|---:|",
@@ -168,7 +168,7 @@ def cost(figures: dict) -> str:
 
 
 def quick() -> dict[str, float]:
-    """The smallest table, each step once."""
+    """Run each step once on the smallest table."""
     found = {name: step(name, "duckdb", SIZES[0], repeat=1) for name in STEPS}
     path = f"duckdb.rows.{SIZES[0]}"
     same = {f"{path}.fit.found.{name}": found["fit"]["found"][name] for name in ("leaves", "buckets")}

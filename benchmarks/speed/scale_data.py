@@ -1,8 +1,8 @@
 """Tables of many million records for `scale.py`: the American Community Survey, resampled with noise by DuckDB.
 
 Every record is one of New York's (the income task), drawn with replacement. Age and hours get noise, so that nearly
-every record has an age of its own; some hours are missing; a category is now and then that of another record, and most
-are written as text. All is drawn from a hash of the record's number: the same table whatever the number of threads.
+every record has a unique age; some hours are missing; some categories come from another record, and most are written
+as text. Everything is drawn from a hash of the record's number, so the table does not depend on the number of threads.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ _WHOLE = ("SCHL", "OCCP")  # categories that stay whole numbers
 
 
 def schema() -> md.Schema:
-    """Kinds and roles of the table: those of the income task."""
+    """Return the kinds and roles of the income task."""
     known = load_acs("income").schema
     storages = {name: "text" for name in known.features if name not in _WHOLE} | dict.fromkeys(_NUMBERS, "float")
     attributes = [a.model_copy(update={"storage": storages.get(a.name, a.storage)}) for a in known]
@@ -33,7 +33,7 @@ def schema() -> md.Schema:
 
 
 def people(rows: int) -> Path:
-    """The table with so many records as one Parquet file, made where it is not there yet."""
+    """Return the Parquet file of the table with this many records; make it if it does not exist."""
     path = FOLDER / f"people-{rows}.parquet"
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)

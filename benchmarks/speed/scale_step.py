@@ -1,9 +1,9 @@
-"""One step of `scale.py`, alone in a process of its own, so that its peak memory is its own.
+"""One step of `scale.py`, alone in its own process, so that its peak memory can be measured.
 
     python benchmarks/speed/scale_step.py fit duckdb TABLE ARTIFACT OUT
 
-Prints one line of JSON: the seconds of the step (after one on a small table, which compiles and does not count), the
-peak memory of the process, and what came out, for comparison.
+Prints one line of JSON: the seconds of the step (after a warm-up on a small table), the peak memory of the process, and
+the result, for comparison.
 """
 
 import sys
@@ -37,14 +37,14 @@ def fit(table: Any, artifact: Path, out: Path) -> dict:
 
 
 def apply(table: Any, artifact: Path, out: Path) -> dict:
-    """The artifact's buckets and the label, written as Parquet."""
+    """Write the artifact's buckets and the label as Parquet."""
     g = md.load(artifact)
     write(g.transform(table), out)
     return {}
 
 
 def select(table: Any, artifact: Path, out: Path) -> dict:
-    """The same columns as they are, written as Parquet: what any pass through the engine costs."""
+    """Write the same columns unchanged as Parquet: the cost of any pass through the engine."""
     write(table.select(*md.load(artifact).needed), out)
     return {}
 
@@ -59,7 +59,7 @@ STEPS: dict[str, Callable[[Any, Path, Path], dict]] = {"fit": fit, "apply": appl
 
 
 def told(out: Path) -> dict:
-    """How many records were written, and the sum of their hashes: the same for the same records in any order."""
+    """Return the number of written records and the sum of their hashes, which does not depend on their order."""
     files = str(out / "**" / "*.parquet") if out.is_dir() else str(out)
     query = "SELECT count(*), sum(hash(z)::HUGEINT)::VARCHAR FROM read_parquet(?) AS z"
     with duckdb.connect() as connection:

@@ -1,12 +1,12 @@
-"""How many requests the service answers, beside an empty address of the same server in the same run.
+"""The number of requests that the service answers, compared with an empty address of the same server in the same run.
 
     OMP_NUM_THREADS=1 python benchmarks/speed/serve_speed.py
 
 A server process serves a bundle of Adult; this process keeps 16 connections busy, each with one request at a time. The
-empty address takes the same request and answers `{}` without reading it. Rounds of both alternate; in the first one
-nothing has been predicted yet. `/predict` must answer at least half as many requests a second as the empty address,
-and its slowest percentile may take at most 3 times as long. `/records` is shown for each store: every answer comes
-after the record is on disk. `one by one` is one connection alone, so that each record waits for a commit of its own.
+empty address takes the same request and answers `{}` without reading it. Rounds of both alternate; before the first
+round nothing has been predicted. `/predict` must answer at least half as many requests a second as the empty address,
+and its slowest percentile may take at most 3 times as long. `/records` is measured for each store: every answer comes
+after the record is on disk. `one by one` uses one connection, so that each record waits for its own commit.
 """
 
 import sys
@@ -19,9 +19,9 @@ ASKED = read_options(
     __name__,
     __doc__,
     flags={
-        "--tiny": "ask few requests and write nothing",
-        "--postgres=": "URL of a PostgreSQL database that keeps records as well",
-        "--serve=": "run the server alone: BUNDLE:STORE (this benchmark starts it so)",
+        "--tiny": "send few requests and write nothing",
+        "--postgres=": "URL of a PostgreSQL database to measure as a store too",
+        "--serve=": "only run the server: BUNDLE:STORE (the benchmark starts its server this way)",
     },
     elsewhere=("modicum.service", "modicum.export.model_bundle"),
 )
@@ -50,7 +50,7 @@ PEOPLE = 2_000
 
 
 def served(folder: str, place: str) -> None:
-    """The server's process: the service, and an empty address on the same application."""
+    """Run the server's process: the service, and an empty address on the same application."""
     from starlette.responses import Response
 
     from modicum.export.model_bundle import load_bundle
@@ -72,7 +72,7 @@ def served(folder: str, place: str) -> None:
 
 
 def _asking(address: Any) -> Any:
-    """The endpoint as the service's own are: it is given the request, and nothing is read for it."""
+    """Answer like the service's own endpoints: take the request, and read nothing."""
     from starlette.requests import Request
 
     address.__annotations__["request"] = Request
@@ -80,7 +80,7 @@ def _asking(address: Any) -> Any:
 
 
 async def one(port: int, requests: list[bytes]) -> list[float]:
-    """One connection: seconds of each request, the next one sent when the last is answered."""
+    """Measure the seconds of each request on one connection; a request is sent when the previous one is answered."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     took = []
     for request in requests:
@@ -97,7 +97,7 @@ async def one(port: int, requests: list[bytes]) -> list[float]:
 
 
 def load(port: int, path: str, bodies: list[bytes], connections: int = CONNECTIONS) -> dict[str, float]:
-    """Requests a second and milliseconds of an answer with so many connections at once."""
+    """Measure requests a second and milliseconds of an answer with this many connections at once."""
     head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: "
     sent = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
 
@@ -112,7 +112,7 @@ def load(port: int, path: str, bodies: list[bytes], connections: int = CONNECTIO
 
 
 def artifacts() -> dict[str, tuple[Any, Any, list[dict]]]:
-    """Of each kind an artifact of Adult, its model, and what people tell under it."""
+    """Return for each kind an artifact of Adult, its model, and people's answers."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.tree import DecisionTreeClassifier
@@ -139,14 +139,14 @@ def _told(form: Any, record: dict) -> dict:
 
 
 def bodies(artifact: Any, records: list[dict], count: int, seed: int) -> list[bytes]:
-    """So many requests, each of a person drawn at random."""
+    """Return this many requests, each of a random person."""
     chosen = np.random.default_rng(seed).integers(len(records), size=count)
     texts = [json.dumps({"generalization": identity(artifact), "record": record}).encode() for record in records]
     return [texts[i] for i in chosen]
 
 
 class Server:
-    """A service of its own process, stopped at the end."""
+    """Run the service in its own process, and stop it at the end."""
 
     def __init__(self, folder: str, place: str) -> None:
         command = [sys.executable, __file__, f"--serve={folder}{os.pathsep}{place}"]
@@ -163,7 +163,7 @@ class Server:
 
 
 def processor_seconds(process: int) -> float:
-    """How long a process has computed; 0 where the system does not tell."""
+    """Return the CPU seconds of a process; 0 if the system does not report them."""
     told = Path(f"/proc/{process}/stat")
     if not told.exists():
         return 0.0
@@ -172,14 +172,14 @@ def processor_seconds(process: int) -> float:
 
 
 def costed(server: Server, path: str, asked: list[bytes]) -> dict[str, float]:
-    """The same load, with the server's own milliseconds of computing per request: what no client can blur."""
+    """Run the load, and add the server's CPU milliseconds per request, which do not depend on the client."""
     before = processor_seconds(server.process.pid)
     found = load(server.port, path, asked)
     return found | {"server_ms": 1000 * (processor_seconds(server.process.pid) - before) / len(asked)}
 
 
 def predicting(kind: str, artifact: Any, model: Any, records: list[dict], folder: str) -> dict[str, Any]:
-    """Rounds of the empty address and of /predict, one after the other."""
+    """Run alternating rounds of the empty address and of /predict."""
     rounds = []
     bundle = save_bundle(Path(folder) / kind, artifact, model, label="income")
     server = Server(str(Path(folder) / kind), str(Path(folder) / f"{bundle.kind}.duckdb"))
@@ -216,7 +216,7 @@ def predicting(kind: str, artifact: Any, model: Any, records: list[dict], folder
 
 
 def keeping(name: str, artifact: Any, records: list[dict], folder: str, place: str) -> dict[str, Any]:
-    """How many records are kept in a second, by 16 connections and by one."""
+    """Measure the records stored per second, with 16 connections and with one."""
     with Server(folder, place) as port:
         load(port, "/records", bodies(artifact, records, REQUESTS // 8, 99))
         many = [load(port, "/records", bodies(artifact, records, REQUESTS // 4, i)) for i in range(3)]
@@ -227,7 +227,7 @@ def keeping(name: str, artifact: Any, records: list[dict], folder: str, place: s
 
 
 def measured(postgres: str | None) -> dict[str, Any]:
-    """All kinds of artifacts, and all stores."""
+    """Run all kinds of artifacts and all stores."""
     found: dict[str, Any] = {"connections": CONNECTIONS, "requests": REQUESTS, "predict": {}, "records": {}}
     kinds = artifacts()
     with tempfile.TemporaryDirectory() as folder:
@@ -241,7 +241,7 @@ def measured(postgres: str | None) -> dict[str, Any]:
 
 
 def predict_table(figures: dict[str, Any]) -> str:
-    """/predict beside the empty address, as a page shows it."""
+    """Make the page's table of /predict, compared with the empty address."""
     rows = []
     for kind, own in figures["predict"].items():
         rate = median(each["predict"]["per_second"] for each in own["rounds"])
@@ -259,7 +259,7 @@ def predict_table(figures: dict[str, Any]) -> str:
 
 
 def records_table(figures: dict[str, Any]) -> str:
-    """/records for each store, as a page shows it."""
+    """Make the page's table of /records for each store."""
     names = {"duckdb": "DuckDB", "postgresql": "PostgreSQL"}
     rows = [
         [names[name], f"{own['per_second']:,.0f}", f"{own['one_by_one']['per_second']:,.0f}"]
@@ -269,7 +269,7 @@ def records_table(figures: dict[str, Any]) -> str:
 
 
 def quick() -> dict[str, float]:
-    """One kind of artifact, no store."""
+    """Run one kind of artifact, without a store."""
     with tempfile.TemporaryDirectory() as folder:
         own = predicting("cells", *artifacts()["cells"], folder)
     return {"predict.cells.share_of_empty": Speed(own["share_of_empty"])}

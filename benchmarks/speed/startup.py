@@ -1,4 +1,4 @@
-"""How long the command line takes to answer, beside what importing its two libraries takes alone.
+"""Response time of the command line, compared with the time to import its two libraries.
 
 python benchmarks/speed/startup.py
 """
@@ -24,7 +24,7 @@ COMMANDS = {
 
 
 def run(folder: str, *words: str) -> Callable[[], object]:
-    """A call that runs Python with these arguments in an empty folder, whatever it answers."""
+    """Return a call that runs Python with these arguments in an empty folder, and ignores its answer."""
     return lambda: subprocess.run([sys.executable, *words], capture_output=True, cwd=folder)
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/speed/study_speed.py
 
-Five minimizers over their grids, one seed, the front judged, on all cores; nothing is kept from an earlier run.
+Five minimizers over their grids, one seed, the front judged, on all cores; nothing is reused from an earlier run.
 """
 
 import sys
@@ -28,7 +28,7 @@ def study_speed(rounds: int = 3) -> dict:
     raw = Coder.fit(data.X, data.schema).encode(data.X)
     md.study(data.X[:3_000], data.y[:3_000], schema=data.schema, seeds=1, progress=False)  # compiles
     fits, runs = [], []
-    for _ in range(rounds):  # in turn, so that a machine that slows down does so for both
+    for _ in range(rounds):  # alternating, so that a slower machine affects both
         fits.append(seconds(lambda: HistGradientBoostingClassifier().fit(raw, data.y), 3))
         start = time.perf_counter()
         found = md.study(data.X, data.y, schema=data.schema, n_jobs=-1, progress=False)
@@ -57,7 +57,7 @@ def study_speed(rounds: int = 3) -> dict:
 
 
 def quick() -> dict[str, float]:
-    """One study instead of three."""
+    """Run one study instead of three."""
     found = study_speed(rounds=1)
     same = {"candidates": found["candidates"], "hypervolume.PrivacyTree": found["hypervolume"]["PrivacyTree"]}
     return same | {"ratio": Speed(found["ratio"])}

@@ -2,7 +2,7 @@
 
     python benchmarks/speed/suite.py
 
-Employment, a PAT generalization of 20 leaves, without PyTorch; known are 60% of the rows, breached 30%.
+Employment, a PAT generalization of 20 leaves, without PyTorch; 60% of the rows are known, 30% breached.
 """
 
 import sys
@@ -30,7 +30,7 @@ def suite(rounds: int = 4) -> dict:
     g = md.PrivacyTree(max_leaves=20, schema=data.schema).fit(known, data.y.iloc[parts.train]).generalization_
     raw = Coder.fit(data.X, data.schema).encode(data.X)
     fits, runs = [], []
-    for _ in range(rounds):  # in turn, so that a machine that slows down does so for both; the first suite compiles
+    for _ in range(rounds):  # alternating, so that a slower machine affects both; the first suite compiles
         fits.append(seconds(lambda: HistGradientBoostingClassifier().fit(raw, data.y), 3))
         found = md.attacks.suite(g, known, breached, population=20_000_000, n_jobs=-1, progress=False)
         runs.append(found.seconds)
@@ -63,7 +63,7 @@ def suite(rounds: int = 4) -> dict:
 
 
 def quick() -> dict[str, float]:
-    """One round after the one that compiles."""
+    """Run one round after the round that compiles."""
     found = suite(rounds=2)
     return {f"errors.{name}": error for name, error in found["errors"].items()} | {"ratio": Speed(found["ratio"])}
 

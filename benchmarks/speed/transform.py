@@ -50,7 +50,7 @@ def coded() -> dict:
 
 
 def streamed() -> dict:
-    """Peak memory of the command on a small and on a ten times larger file."""
+    """Measure the command's peak memory on a small file and on one ten times larger."""
     data = load_acs("employment")
     g = md.PrivacyTree(max_leaves=20, schema=data.schema).fit(data.X, data.y).generalization_
     with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,9 @@
-"""The four tables on which [Mancuhan16] is repeated, their folds, and value hierarchies of Adult.
+"""The four tables used to reproduce [Mancuhan16], their folds, and value hierarchies of Adult.
 
 Adult and Fars are the paper's tables (§5.1.1, Appendix C.1). So is Bank marketing: the 39,922 people who made no
-deposit, of whom job, day and month of the call and the age are known; the age in ten bands of the same width, which is
-what Weka's Discretize does unless told otherwise. ACS income of New York stands for IPUMS: its records are of another
-place and time, but the attributes are much the same. The hierarchies, which [Mancuhan16 §5.1.2] takes from Inan et al.,
-are our own.
+deposit, with job, age, and day and month of the call; the age in ten bands of equal width, the default of Weka's
+Discretize. ACS income of New York replaces IPUMS: its records are from another place and time, but the attributes are
+similar. [Mancuhan16 §5.1.2] takes its hierarchies from Inan et al.; these are our own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +25,7 @@ ALCOHOL = "POLICE_REPORTED_ALCOHOL_INVOLVEMENT"
 
 @dataclass(frozen=True)
 class Table:
-    """Records with labels, what is sensitive of them, and the ℓ that are tried; the paper's t-tests beside it."""
+    """Records with labels, the sensitive attribute, the values of ℓ to try, and the paper's t-tests."""
 
     title: str
     X: pd.DataFrame
@@ -35,17 +34,17 @@ class Table:
     sensitive: str
     paper: str  # its row in the paper's Tables 1 and 2
     levels: tuple[int, ...] = (2, 3, 4, 5)
-    persons: Any = None  # whose a record is; a household's records stay in one fold
+    persons: Any = None  # the person or household of each record; its records stay in one fold
 
     @property
     def most_frequent(self) -> float:
-        """The share of the commonest sensitive value; more than 1/ℓ, and records have to be left out."""
+        """The share of the most frequent sensitive value; above 1/ℓ, records must be left out."""
         return float(self.X[self.sensitive].value_counts(normalize=True).max())
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Nine tenths to learn from, one tenth to judge by, as it is."""
+    """Nine tenths to learn from, and one raw tenth for testing."""
 
     number: int
     X: pd.DataFrame
@@ -55,7 +54,7 @@ class Fold:
 
 
 def folds(table: Table, many: int) -> Iterator[Fold]:
-    """Stratified by label, shuffled with a fixed seed."""
+    """Split into folds stratified by label, shuffled with a fixed seed."""
     kind = StratifiedKFold if table.persons is None else StratifiedGroupKFold
     parts = kind(many, shuffle=True, random_state=SEED).split(table.X, table.y, table.persons)
     for number, (train, test) in enumerate(parts):
@@ -64,7 +63,7 @@ def folds(table: Table, many: int) -> Iterator[Fold]:
 
 
 def sampled(table: Table, rows: int | None) -> Table:
-    """Some of the records; of people who have several, all or none."""
+    """Sample some of the records; people with several records are kept whole or left out."""
     if rows is None or rows >= len(table.X):
         return table
     random = np.random.default_rng(SEED)
@@ -89,7 +88,7 @@ def adult() -> Table:
 
 
 def bank() -> Table:
-    """Who made no deposit: does this person have a housing loan? The age band is sensitive."""
+    """People who made no deposit: does this person have a housing loan? The age band is sensitive."""
     data = load_bank()
     X = data.X[data.y == "no"].reset_index(drop=True)
     bands, order = age_bands(X["age"])
@@ -100,20 +99,20 @@ def bank() -> Table:
 
 
 def fars() -> Table:
-    """Was this person of an accident injured? What the police say of alcohol is sensitive; it has four values."""
+    """People in accidents: was this person injured? The police report on alcohol is sensitive; it has four values."""
     data = load_fars()
     return Table("Fars", data.X, data.y, _plain(data.schema, data.X), ALCOHOL, "Fatality", (2, 3, 4))
 
 
 def acs() -> Table:
-    """ACS income of New York, in place of IPUMS; schooling is sensitive."""
+    """ACS income of New York, instead of IPUMS; schooling is sensitive."""
     data = load_acs("income", "ny")
     schema = _plain(data.schema.select(list(data.X.columns)), data.X)
     return Table("ACS income, New York", data.X, data.y, schema, "SCHL", "IPUMS", persons=data.persons)
 
 
 def nominal(table: Table) -> Table:
-    """The same, with a sensitive attribute that has no order."""
+    """Return the same table, with a sensitive attribute without order."""
     changed = [_changed(e, kind="category") if e.name == table.sensitive else e for e in table.schema.attributes]
     return replace(table, title=f"{table.title}, nominal", schema=md.Schema(attributes=tuple(changed)))
 
@@ -122,7 +121,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {"adult": adult, "bank": bank, "fars
 
 
 def age_bands(age: pd.Series) -> tuple[pd.Series, tuple[str, ...]]:
-    """Ten bands of the same width from the youngest to the oldest, closed on the right, and their order."""
+    """Return ten age bands of equal width from the youngest to the oldest, closed on the right, and their order."""
     edges = np.linspace(age.min(), age.max(), AGE_BANDS + 1)
     own = np.clip(np.searchsorted(edges, age.to_numpy(), side="left") - 1, 0, AGE_BANDS - 1)
     names = tuple(f"{i + 1}: {low:g} to {high:g}" for i, (low, high) in enumerate(pairwise(edges)))
@@ -131,7 +130,7 @@ def age_bands(age: pd.Series) -> tuple[pd.Series, tuple[str, ...]]:
 
 
 def _plain(schema: md.Schema, X: pd.DataFrame) -> md.Schema:
-    """Kinds without roles: what is sensitive is said where it matters."""
+    """Return a schema with kinds but without roles; the table names the sensitive attribute."""
     return md.Schema(attributes=tuple(_changed(schema[name], roles=()) for name in X.columns))
 
 
@@ -139,7 +138,7 @@ def _changed(attribute: Any, **values: Any) -> Any:
     return attribute.model_copy(update=values)
 
 
-# Of each value the groups it belongs to, the nearest first; whatever it is, in the end it is "any".
+# The groups of each value, the nearest first; the last group of every value is "any".
 HIERARCHIES: dict[str, dict[str, tuple[str, ...]]] = {
     "workclass": {
         "employee": ("Private",),
@@ -199,17 +198,17 @@ def _with_hierarchies(schema: md.Schema) -> md.Schema:
 
 
 def hierarchy_of(name: str) -> dict[str, tuple[str, ...]]:
-    """Of each value what it is generalized to, step by step."""
+    """Return the successive generalizations of each value."""
     return {value: (group, ANY) for group, values in HIERARCHIES[name].items() for value in values}
 
 
 def steps(name: str) -> int:
-    """How often the values of this attribute of Adult can be made coarser."""
+    """Return how many times the values of this attribute of Adult can be made coarser."""
     return len(BANDS[name]) + 1 if name in BANDS else 2
 
 
 def coarser(column: pd.Series, level: int) -> pd.Series:
-    """The values so many steps up their hierarchy."""
+    """Return the values generalized by this many steps of their hierarchy."""
     name = str(column.name)
     if level == 0:
         return column

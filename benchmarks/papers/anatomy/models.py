@@ -1,11 +1,10 @@
-"""The two classifiers of [Mancuhan16], linear and RBF, and how their errors over folds are told and compared.
+"""The two classifiers of [Mancuhan16], linear and RBF, and the summary and comparison of their errors over folds.
 
 SVC is scikit-learn's LinearSVC, solved in the primal on scaled numbers and one-hot categories; an ordered category is a
-number, its place in the order [Mancuhan16 Appendix B], or one-hot as well. SVM is the RBF kernel by Nyström's method:
-the same landmarks (raw training records) for every kind of training data of a fold, encoded by the original training
-data's columns, so that two errors differ by what was learned from and by nothing else. Its weights solve LinearSVC's
-own problem (squared hinge, C = 1) by Newton's method, which on a few hundred dense columns takes a fifth of the time.
-Nothing is tuned.
+number, its place in the order [Mancuhan16 Appendix B], or one-hot too. SVM is the RBF kernel by Nyström's method: the
+same landmarks (raw training records) for every kind of training data of a fold, encoded by the original training data's
+columns, so that two errors differ only because of the training data. Its weights solve LinearSVC's own problem (squared
+hinge, C = 1) by Newton's method, which on a few hundred dense columns takes a fifth of the time. Nothing is tuned.
 """
 
 import warnings
@@ -27,18 +26,18 @@ from modicum.table.frames import as_frame
 
 C = 1.0
 LEVEL = 0.95
-SAME = 1e-12  # of errors
-STEPS = 60  # of Newton's method, at most
-CLOSE = 1e-6  # its gradient at the end, of what it was
+SAME = 1e-12  # differences of errors below this count as none
+STEPS = 60  # the most steps of Newton's method
+CLOSE = 1e-6  # its final gradient, relative to the first
 
 
 def design_of(X: pd.DataFrame, schema: md.Schema, ordered: Any = "place") -> Design:
-    """The columns as these records have them."""
+    """Fit the encoding of the columns to these records."""
     return Design.fit(as_frame(X), schema, {name: (name,) for name in X.columns}, np.ones(len(X)), ordered)
 
 
 def linear_error(X: Any, y: Any, schema: md.Schema, test_X: Any, test_y: Any, one_hot: bool = False) -> float:
-    """The test error of the linear SVC that these records teach."""
+    """Compute the test error of the linear SVC trained on these records."""
     design = design_of(X, schema, "one-hot" if one_hot else "place")
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
@@ -48,7 +47,7 @@ def linear_error(X: Any, y: Any, schema: md.Schema, test_X: Any, test_y: Any, on
 
 @dataclass(frozen=True)
 class Kernel:
-    """The RBF kernel with γ = 1/columns, by Nyström's method on fixed landmarks; or exactly."""
+    """The RBF kernel with γ = 1/columns, by Nyström's method on fixed landmarks, or exact."""
 
     design: Design
     landmarks: pd.DataFrame
@@ -58,7 +57,7 @@ class Kernel:
         return 1.0 / len(self.design.names)
 
     def error(self, X: pd.DataFrame, y: pd.Series, test_X: pd.DataFrame, test_y: pd.Series) -> float:
-        """The test error with Nyström's method."""
+        """Compute the test error with Nyström's method."""
         marks = self._encoded(self.landmarks)
         space = Nystroem(gamma=self.gamma, n_components=len(marks), random_state=0).fit(marks)
         classes = np.unique(y)
@@ -69,7 +68,7 @@ class Kernel:
         return float((classes[said.astype(int)] != test_y.to_numpy()).mean())
 
     def exact_error(self, X: pd.DataFrame, y: pd.Series, test_X: pd.DataFrame, test_y: pd.Series) -> float:
-        """The test error of libsvm with the whole kernel: for samples."""
+        """Compute the test error of libsvm with the exact kernel, for samples."""
         own = self._encoded(X)
         model = SVC(kernel="precomputed", C=C).fit(rbf_kernel(own, gamma=self.gamma), y)
         return 1.0 - float(model.score(rbf_kernel(self._encoded(test_X), own, gamma=self.gamma), test_y))
@@ -79,9 +78,9 @@ class Kernel:
 
 
 def squared_hinge(features: Any, signs: Any) -> Any:
-    """The weights (the last is of a column of ones) that minimize |w|²/2 + C Σ max(0, 1 − t w·x)².
+    """Return the weights that minimize |w|²/2 + C Σ max(0, 1 − t w·x)²; the last weight is for a column of ones.
 
-    Newton's method on the records that are not yet far enough on their side; a step is halved until it helps.
+    Newton's method on the records inside the margin; a step is halved until it helps.
     """
     rows = _bordered(features)
     weights = np.zeros(rows.shape[1])
@@ -95,7 +94,7 @@ def squared_hinge(features: Any, signs: Any) -> Any:
         active = rows[short > 0]
         step = np.linalg.solve(np.eye(len(weights)) + 2 * C * (active.T @ active), gradient)
         weights, value = _less(rows, signs, weights, value, step)
-    raise SystemExit("Newton's method did not come to an end.")
+    raise SystemExit("Newton's method did not converge.")
 
 
 def _less(rows: Any, signs: Any, weights: Any, value: float, step: Any) -> tuple[Any, float]:
@@ -116,7 +115,7 @@ def _bordered(features: Any) -> Any:
 
 
 def told(errors: Sequence[float]) -> dict[str, Any]:
-    """Errors over folds as a boxplot shows them, and their mean with its interval."""
+    """Summarize errors over folds: the quartiles of a boxplot, and the mean with its interval."""
     mean, half = float(np.mean(errors)), half_interval(errors)
     return {
         "errors": [float(error) for error in errors],
@@ -128,12 +127,12 @@ def told(errors: Sequence[float]) -> dict[str, Any]:
 
 
 def half_interval(errors: Sequence[float]) -> float:
-    """Half the 95% interval of a mean over folds, with the variance of `compared`'s corrected test."""
+    """Return half the 95% interval of a mean over folds, with the variance of `compared`'s corrected test."""
     return float(stats.t.ppf((1 + LEVEL) / 2, len(errors) - 1)) * _corrected(np.asarray(errors, dtype=float))
 
 
 def _corrected(values: Any) -> float:
-    """The standard deviation of a mean over k folds, of which any two share most of what they learned from.
+    """Return the standard deviation of a mean over k folds; any two folds share most of their training data.
 
     Nadeau and Bengio (2003): the variance of one fold times 1/k + n_test/n_train, here 1/k + 1/(k − 1).
     """
@@ -142,7 +141,7 @@ def _corrected(values: Any) -> float:
 
 
 def compared(original: Sequence[float], other: Sequence[float]) -> dict[str, Any]:
-    """Student's paired t-test over folds, two-sided at 0.05, "P" or "F" as [Mancuhan16 Tables 1 and 2] have it."""
+    """Run Student's paired t-test over folds, two-sided at 0.05; "P" or "F" as in [Mancuhan16 Tables 1 and 2]."""
     differences = np.asarray(other) - np.asarray(original)
     p = _two_sided(differences, float(np.std(differences, ddof=1)) / np.sqrt(len(differences)))
     corrected = _two_sided(differences, _corrected(differences))
@@ -156,7 +155,7 @@ def compared(original: Sequence[float], other: Sequence[float]) -> dict[str, Any
 
 
 def _two_sided(differences: Any, deviation: float) -> float:
-    """The chance of so large a mean; where all folds differ by the same, 0, and by nothing, 1."""
+    """Return the p-value of a mean; 0 if all folds differ by the same amount, and 1 if they do not differ."""
     mean = abs(float(differences.mean()))
     if deviation <= SAME:
         return float(mean <= SAME)

@@ -36,7 +36,7 @@ def _error(cell: dict[str, Any] | None) -> str:
 
 
 def tests_table(figures: dict[str, Any]) -> str:
-    """Tables 1 and 2 of [Mancuhan16] beside ours: mean difference, p of Student's test, and of the corrected one."""
+    """Tables 1 and 2 of [Mancuhan16] with ours: mean difference, p of Student's test and of the corrected test."""
     rows = []
     for own in _by_table(figures):
         for model in dict.fromkeys(test["model"] for test in own["t_tests"]):
@@ -54,7 +54,7 @@ def _test(test: dict[str, Any] | None) -> str:
 
 
 def releases_table(figures: dict[str, Any]) -> str:
-    """Of a release of all records: what is left out, what pruning and adversaries get right, the paper's bound."""
+    """Releases of all records: the share left out, the success of pruning and of adversaries, the paper's bound."""
     rows = []
     for own in figures["releases"]["tables"]:
         for each in own["releases"]:

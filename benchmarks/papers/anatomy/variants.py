@@ -1,17 +1,18 @@
-"""What a classifier may learn from: the kinds of training data that [Mancuhan16] compares, and generalized ones.
+"""The kinds of training data that [Mancuhan16] compares, and generalized ones.
 
-Each is made of a training fold alone; the records that judge stay as they are, but for full-domain generalization.
+Each is made only from a training fold; test records stay raw, except for full-domain generalization.
 
 - original: the records themselves (Definition 7);
-- identifying, pruned, joined: of a release of ℓ-diverse anatomy (Definitions 11 to 14), `pruned` with one candidate for
-  each record, `by group` with one for each group as Figure B.2 reads literally, `in kernel` with norms of that space;
+- identifying, pruned, joined: from a release of ℓ-diverse anatomy (Definitions 11 to 14), `pruned` with one candidate
+  for each record, `by group` with one for each group (Figure B.2, read literally), `in kernel` with norms of that
+  space;
 - k-anonymous by Mondrian and by accuracy-guided groups: records of the original domain, by medians and modes;
-- full-domain k-anonymity, as generalization by value hierarchies makes it: every value of an attribute equally many
-  steps up, and up to 5% of the records left out. The attribute with the most values goes up first, as in Sweeney's
-  Datafly. Whoever asks such a classifier generalizes a record in the same way first. Ranges of Mondrian's groups would
-  not do: they overlap, so that a record to predict for has no range of its own;
-- distinct ℓ-diverse by generalization, which [Mancuhan16 §6] leaves for later: Mondrian with one more argument. Its
-  groups have ℓ different sensitive values, of which one may rule; Definition 9 asks for more.
+- full-domain k-anonymity by value hierarchies: every value of an attribute is generalized by the same number of steps,
+  and up to 5% of the records are left out. The attribute with the most values is generalized first, as in Sweeney's
+  Datafly. A record is generalized in the same way before the classifier predicts for it. Ranges of Mondrian's groups
+  would not work: they overlap, so a record to predict for has no unique range;
+- distinct ℓ-diverse by generalization, the future work of [Mancuhan16 §6]: Mondrian with one more argument. Its groups
+  have ℓ different sensitive values, but one may dominate; Definition 9 is stricter.
 """
 
 import warnings
@@ -26,7 +27,7 @@ from papers.anatomy.data import Fold, Table, coarser, steps
 import modicum as md
 from modicum.errors import PrivacyWarning
 
-LEFT_OUT = 0.05  # of the records, at most, by full-domain generalization
+LEFT_OUT = 0.05  # the largest share of records that full-domain generalization leaves out
 ORIGINAL, IDENTIFYING, PRUNED = "original", "identifying", "pruned"
 BY_GROUP, IN_KERNEL, JOINED = "pruned, by group", "pruned, in kernel", "joined"
 MONDRIAN, GUIDED, FULL_DOMAIN = "k-anonymous, Mondrian", "k-anonymous, guided", "k-anonymous, full-domain"
@@ -51,7 +52,7 @@ def same(X: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Variant:
-    """Training records, how many were left out, and through what a record goes before it is predicted for."""
+    """Training records, the number left out, and the transformation of a record before prediction."""
 
     kind: str
     level: int | None
@@ -59,7 +60,7 @@ class Variant:
     y: pd.Series = field(repr=False)
     schema: md.Schema = field(repr=False)
     left_out: int = 0
-    matched: float | None = None  # share of records with their own sensitive value, where that is a question
+    matched: float | None = None  # share of records with their own sensitive value, if it applies
     through: Callable[[pd.DataFrame], pd.DataFrame] = field(default=same, repr=False)
 
     @property
@@ -70,7 +71,7 @@ class Variant:
 
 
 def variants(table: Table, fold: Fold, kinds: Iterable[str], levels: Iterable[int]) -> Iterator[Variant]:
-    """Every kind of training data that is asked for, of one fold."""
+    """Make every requested kind of training data from one fold."""
     kinds, levels = set(kinds), tuple(levels)
     yield Variant(ORIGINAL, None, fold.X, fold.y, table.schema)
     for l in levels:
@@ -83,7 +84,7 @@ def variants(table: Table, fold: Fold, kinds: Iterable[str], levels: Iterable[in
 
 
 def anatomized(table: Table, fold: Fold, kinds: set[str], l: int, first: bool) -> Iterator[Variant]:
-    """What a release with this ℓ teaches; identifying records are the same for all, but for those left out."""
+    """Make the training data of a release with this ℓ; identifying records differ only by those left out."""
     anatomy = release_of(table, fold.X, fold.y, l, fold.number)
     out = len(fold.X) - anatomy.release_.rows
     truth = fold.X[table.sensitive].to_numpy()[anatomy.rows_]
@@ -96,15 +97,15 @@ def anatomized(table: Table, fold: Fold, kinds: set[str], l: int, first: bool) -
 
 
 def release_of(table: Table, X: pd.DataFrame, y: pd.Series, l: int, seed: int, grouping: str = "bucketize") -> Any:
-    """The fitted `Anatomy`; where ℓ is too much the fewest records are left out [Mancuhan16 §5.1.2]."""
+    """Fit `Anatomy`; if ℓ is too large, leave out the fewest records [Mancuhan16 §5.1.2]."""
     asked = {"l": l, "sensitive": table.sensitive, "grouping": grouping, "max_suppressed": 1.0, "schema": table.schema}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)  # tables are the paper's, whatever tells of the sensitive one
+        warnings.simplefilter("ignore", PrivacyWarning)  # columns of the paper's tables may reveal it
         return md.Anatomy(**asked, random_state=seed).fit(X, y)
 
 
 def generalized(table: Table, fold: Fold, kind: str, k: int) -> Variant:
-    """Groups of k records that share all but the sensitive attribute, which stays exact."""
+    """Make groups of k records that share all attributes except the sensitive one, which stays exact."""
     known = [name for name in fold.X.columns if name != table.sensitive]
     asked = {"l": k, "sensitive": table.sensitive} if kind == DIVERSE else {}
     method = md.AccuracyGuided if kind == GUIDED else md.Mondrian
@@ -113,7 +114,7 @@ def generalized(table: Table, fold: Fold, kind: str, k: int) -> Variant:
 
 
 def full_domain(table: Table, fold: Fold, levels: Iterable[int]) -> Iterator[Variant]:
-    """For each k the first table on the way up that leaves out few enough records."""
+    """Return, for each k, the first generalized table that leaves out few enough records."""
     known = [name for name in fold.X.columns if name != table.sensitive]
     wanted, up = sorted(levels), dict.fromkeys(known, 0)
     coded = {name: pd.factorize(fold.X[name])[0] for name in known}
@@ -129,7 +130,7 @@ def full_domain(table: Table, fold: Fold, levels: Iterable[int]) -> Iterator[Var
 
 
 def _group_sizes(coded: Mapping[str, Any]) -> Any:
-    """Of each record how many share all of these codes."""
+    """Count, for each record, the records that share all of these codes."""
     groups = pd.DataFrame(coded).groupby(list(coded), sort=False).ngroup().to_numpy()
     return np.bincount(groups)[groups]
 

@@ -1,9 +1,8 @@
-"""[Goldsteen21 §4.2]: what models give away of the records they learned from, raw, anonymized or differentially
-private.
+"""[Goldsteen21 §4.2]: what models reveal about their training records, if raw, anonymized or differentially private.
 
-Table 2 tells members (the 40% that trained) from as many others; Table 3 guesses the attribute `social` of Nursery. The
-adversary holds raw records in every case, also where the model has seen anonymized ones. "Train" is accuracy on what
-the model was trained on.
+Table 2 distinguishes members (the 40% for training) from as many others; Table 3 guesses the attribute `social` of
+Nursery. The adversary always has raw records, even if the model has seen anonymized ones. "Train" is the accuracy on
+the model's training data.
 """
 
 import warnings
@@ -24,7 +23,7 @@ from modicum.attacks.breach import OverlapWarning
 
 TREES, DEPTH = 100, 8
 DELTA = 1e-5
-MOST = 8_000  # members, and as many others, in an attack on membership
+MOST = 8_000  # members in an attack on membership, and as many others
 # Train and test accuracy of the model; accuracy, precision and recall of the attack.
 PAPER_2: dict[tuple[str, str], dict[str, tuple[float, ...]]] = {
     ("adult_12", "random forest"): {
@@ -57,8 +56,8 @@ _SHOWN = {"adult_12": "Adult", "loan": "Loan", "random forest": "RF", "large net
 
 
 def membership(size: Size) -> dict:
-    """Table 2; one split, each figure of an attack with its own interval."""
-    environment(DIFFPRIVLIB.name, DIFFPRIVLIB.pins)  # once, before two processes ask for it
+    """Table 2, on one split; each figure of an attack has its own interval."""
+    environment(DIFFPRIVLIB.name, DIFFPRIVLIB.pins)  # once, before two processes need it
     order = sorted(PAPER_2, key=lambda key: key[1])  # networks first, which take longest
     jobs = [delayed(attacked)(*key, size) for key in order]
     found = dict(zip(order, Parallel(n_jobs=2, batch_size=1)(jobs), strict=True))
@@ -67,7 +66,7 @@ def membership(size: Size) -> dict:
 
 
 def attacked(name: str, kind: str, size: Size) -> list[dict]:
-    """The lines of Table 2 on one table and kind of model; without DP-SGD where Opacus is not installed."""
+    """Return the rows of Table 2 for one table and kind of model; without DP-SGD if Opacus is not installed."""
     data = split(name, size.seeds[0], size)
     raw = fitted(kind, *data.train, data.schema, 0, size)
     able = kind != "large network" or find_spec("opacus") is not None
@@ -76,9 +75,9 @@ def attacked(name: str, kind: str, size: Size) -> list[dict]:
 
 
 def line(name: str, kind: str, mitigation: str, data: Split, model: Any, trained: Part) -> dict:
-    """One line of Table 2."""
+    """Return one row of Table 2."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OverlapWarning)  # Adult has equal records; how many is in the result
+        warnings.simplefilter("ignore", OverlapWarning)  # Adult has equal records; the result has their number
         found = md.attacks.MembershipInference("forest").run(model, _some(data.train), _some(data.others))
     own = found.to_dict()
     return {
@@ -93,12 +92,12 @@ def line(name: str, kind: str, mitigation: str, data: Split, model: Any, trained
 
 
 def _some(part: Part) -> Part:
-    """As many as an attack can afford; the parts are in random order."""
+    """Limit the records to those an attack can process; the parts are in random order."""
     return part[0][:MOST], part[1][:MOST]
 
 
 def mitigated(data: Split, kind: str, mitigation: str, raw: Any, size: Size) -> tuple[Any, Part]:
-    """The model, and what it was trained on; `raw` is the one without mitigation."""
+    """Return the model and its training data; `raw` is the model without mitigation."""
     what, _, value = mitigation.partition("=")
     if what == "epsilon":
         make = private_forest if kind == "random forest" else private_network
@@ -110,7 +109,7 @@ def mitigated(data: Split, kind: str, mitigation: str, raw: Any, size: Size) -> 
 
 
 class Answers:
-    """What a model elsewhere said of records, told for records that are equal to these."""
+    """The predictions of a model in another environment, looked up for equal records."""
 
     def __init__(self, X: pd.DataFrame, chances: np.ndarray, classes: Sequence[Any]) -> None:
         self.classes_ = np.asarray(classes)
@@ -129,7 +128,7 @@ def _marks(X: pd.DataFrame) -> np.ndarray:
 
 
 def private_forest(data: Split, epsilon: float, size: Size) -> Answers:
-    """diffprivlib's forest, in its own environment, on numbers and category codes within the whole table's bounds."""
+    """Train diffprivlib's forest in its own environment, on numbers and codes with the whole table's bounds."""
     parts = [data.train, data.others, data.test]
     everything = pd.concat([X for X, _ in parts], ignore_index=True)
     coded = codes_of(everything)
@@ -141,7 +140,7 @@ def private_forest(data: Split, epsilon: float, size: Size) -> Answers:
 
 
 def codes_of(X: pd.DataFrame) -> np.ndarray:
-    """Numbers as they are, categories by their place in the alphabet, missing before all."""
+    """Keep numbers, and code categories by their place in the alphabet; missing comes first."""
     columns = [
         values.fillna(values.median()) if pd.api.types.is_numeric_dtype(values) else values.astype("category").cat.codes
         for _, values in X.items()
@@ -150,9 +149,9 @@ def codes_of(X: pd.DataFrame) -> np.ndarray:
 
 
 def private_network(data: Split, epsilon: float, size: Size) -> Any:
-    """A network trained by DP-SGD: smaller than the paper's, because noise grows with the number of weights.
+    """Train a network by DP-SGD; it is smaller than the paper's, because noise grows with the number of weights.
 
-    Its ε is of training alone: means and categories of the encoding are those of the training records.
+    Its ε covers only the training: means and categories of the encoding come from the training records.
     """
     from modicum.learners.private_network import PrivateNetwork
 
@@ -162,10 +161,10 @@ def private_network(data: Split, epsilon: float, size: Size) -> Any:
 
 
 def attributes(size: Size) -> dict:
-    """Table 3: Nursery's `social`, guessed with the model, and without it from all else that is known of a person.
+    """Table 3: Nursery's `social`, guessed with the model, and without it from all other attributes of a person.
 
-    The paper's rates are those of two values, as if one of three one-hot columns was attacked: so here both, the three
-    values and whether it is "problematic".
+    The paper's rates look like those of two values, as if one of three one-hot columns was attacked. So we attack both:
+    the three values, and whether it is "problematic".
     """
     data = split("nursery", size.seeds[0], size)
     cases = [("social", data), ("social, problematic or not", in_two(data, "social", "problematic"))]
@@ -174,7 +173,7 @@ def attributes(size: Size) -> dict:
 
 
 def in_two(data: Split, name: str, value: str) -> Split:
-    """The table with one attribute told as this value or not."""
+    """Return the table with one attribute reduced to two values: this value or not."""
     parts = [
         (X.assign(**{name: np.where(X[name] == value, value, "other")}), y)
         for X, y in (data.train, data.others, data.test)
@@ -191,7 +190,7 @@ def guessed(title: str, data: Split, size: Size) -> list[dict]:
 
 
 def guess(title: str, data: Split, mitigation: str, model: Any) -> dict:
-    """One line of Table 3."""
+    """Return one row of Table 3."""
     found = md.attacks.AttributeInference("social").run(model, members=data.train, others=data.others)
     own = asdict(found.members)
     return {

@@ -13,7 +13,7 @@ SWEPT = ("adult_12", "adult_10", "adult_8", "loan")
 
 
 def of(figures: dict[str, Any], method: str, model: str, k: int) -> dict[str, Any]:
-    """One line of a section."""
+    """Make one row of a section."""
     same = (method, model, k)
     return next(cell for cell in figures["cells"] if (cell["method"], cell["model"], cell["k"]) == same)
 
@@ -23,7 +23,7 @@ def ks_of(figures: dict[str, Any], method: str) -> list[int]:
 
 
 def verdict(figures: dict[str, Any]) -> dict[str, Any]:
-    """Adult with all quasi-identifiers: how far AccuracyGuided is ahead of the best of the others for each k ≥ 50."""
+    """Compare AccuracyGuided with the best other method for each k ≥ 50, on Adult with all quasi-identifiers."""
     found = []
     for model in MODELS:
         for k in [k for k in ks_of(figures, GUIDED) if k >= FROM_K]:
@@ -71,7 +71,7 @@ def verdict_table(figures: dict[str, Any]) -> str:
 
 
 def labels_table(figures: dict[str, Any]) -> str:
-    """Figure 8, and what refining leaves and making up records changes."""
+    """Figure 8, and the effect of refining leaves and of made-up records."""
     predictions, labels, paper = figures["adult_12"], figures["labels"], figures["paper"]
     ks = ks_of(labels, LABELS)
     rows = []
@@ -87,7 +87,7 @@ def labels_table(figures: dict[str, Any]) -> str:
 
 
 def selection_table(figures: dict[str, Any]) -> str:
-    """Feature selection before and after anonymization, beside none."""
+    """Feature selection before and after anonymization, compared with none."""
     own, whole = figures["selection"], figures["adult_12"]
     ks = ks_of(own, "before")
     rows = []
@@ -136,7 +136,7 @@ def membership_table(figures: dict[str, Any]) -> str:
 
 
 def number(value: Any) -> str:
-    """A share, with its interval where it has one; a dash where there is none."""
+    """Format a share, with its interval if it has one; a dash for None."""
     if isinstance(value, dict):
         if value["value"] is None:
             return "–"

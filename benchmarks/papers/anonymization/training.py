@@ -1,8 +1,8 @@
-"""What the benchmarks of anonymous training data share: tables and their splits, models, the four anonymizers.
+"""The common parts of the benchmarks of anonymous training data: tables and splits, models, the four anonymizers.
 
-As in [Goldsteen21 §4] a table is split 40/40/20: the first part trains the model and is what is anonymized, the last
-one tests. The paper grows its tree on the second part; AccuracyGuided grows it on the records that it releases, because
-only so has every group of the release k records. Here the second part is what membership is told from.
+As in [Goldsteen21 §4] a table is split 40/40/20: the first part trains the model and is anonymized, the last part
+tests. The paper grows its tree on the second part; AccuracyGuided grows it on the records that it releases, because
+only then does every group of the release have k records. Here the second part holds the non-members.
 """
 
 import warnings
@@ -42,11 +42,11 @@ _WITHOUT_8 = ("age", "capital-gain", "capital-loss", "hours-per-week")
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run: `FULL` for the results, `TINY` to see that it runs."""
+    """The size of a run: `FULL` for the results, `TINY` for a test."""
 
     rows: int | None
     ks: tuple[int, ...]
-    seeds: tuple[int, ...]  # of the splits; those under 10 were looked at while AccuracyGuided was made
+    seeds: tuple[int, ...]  # of the splits; those under 10 were used while AccuracyGuided was developed
     epochs: int  # of the network of 100 neurons; the paper's 200
     layers: tuple[int, ...]  # of Table 2's network
     long_epochs: int  # of Table 2's network
@@ -67,7 +67,7 @@ LOADERS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """A table, how many of its records are taken, and what others may know of a person."""
+    """A table, the number of records to use, and the quasi-identifiers."""
 
     title: str
     data: str
@@ -91,7 +91,7 @@ Part = tuple[pd.DataFrame, pd.Series]
 
 @dataclass(frozen=True)
 class Split:
-    """The three parts of a table, each a pair (X, y); the kinds of its columns; and its quasi-identifiers."""
+    """The three parts of a table, each a pair (X, y), with the kinds of its columns and its quasi-identifiers."""
 
     train: Part
     others: Part
@@ -101,7 +101,7 @@ class Split:
 
     @property
     def majority(self) -> float:
-        """The test accuracy of always naming the class that is most frequent in training."""
+        """Return the test accuracy of always predicting the most frequent training class."""
         return float((self.test[1] == self.train[1].mode()[0]).mean())
 
 
@@ -129,7 +129,7 @@ def split(name: str, seed: int, size: Size) -> Split:
 
 
 def prepared(schema: md.Schema, names: Sequence[str]) -> Any:
-    """Numbers scaled, ordered categories as their place in the order, other categories one-hot, all in float32."""
+    """Encode in float32: numbers scaled, ordered categories by their place in the order, other categories one-hot."""
     kinds = {kind: [name for name in names if schema[name].kind == kind] for kind in ("number", "ordered", "category")}
     places = [list(schema[name].domain or ()) for name in kinds["ordered"]]
     steps = [
@@ -150,7 +150,7 @@ def _as_float32(X: Any) -> np.ndarray:
 
 
 def estimator(kind: str, seed: int, size: Size) -> Any:
-    """The paper's models; scikit-learn's boosted trees for XGBoost."""
+    """Return the paper's models, with scikit-learn's boosted trees for XGBoost."""
     return {
         "network": lambda: network((100,), seed, size.epochs),
         "boosted trees": lambda: HistGradientBoostingClassifier(random_state=seed),
@@ -161,7 +161,7 @@ def estimator(kind: str, seed: int, size: Size) -> Any:
 
 
 def network(layers: tuple[int, ...], seed: int, epochs: int, activation: str = "relu", rate: float = 0.001) -> Any:
-    """Adam in batches of 200 for a fixed number of epochs."""
+    """Return a network trained by Adam in batches of 200 for a fixed number of epochs."""
     return MLPClassifier(
         layers,
         activation=activation,
@@ -185,7 +185,7 @@ def accuracy(model: Any, part: Part) -> float:
 
 
 def anonymized(method: str, k: int, data: Split, model: Any = None) -> tuple[pd.DataFrame, Any]:
-    """The training records made k-anonymous, and the release with what it lost."""
+    """Make the training records k-anonymous; return them and the release with its losses."""
     guide = {"model": model} if method in (GUIDED, PAPER) else {}
     if method == PAPER:
         guide |= {"refine": False, "representatives": "record"}

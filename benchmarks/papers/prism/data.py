@@ -1,9 +1,9 @@
-"""A synthetic set as [Barbato25 §5.1] describes it: 40,000 records of 13 ternary attributes, sensitive and label
+"""A synthetic set as in [Barbato25 §5.1]: 40,000 records of 13 ternary attributes, sensitive attribute and label
 binary.
 
-The sensitive attribute is told by products of attributes (three pairs and a triple, of which no member tells anything
-alone) and a little by two attributes each by itself; every attribute has its part in the label. What an adversary who
-knows all of this could reach at best is computed from the chances themselves.
+Products of attributes reveal the sensitive attribute (three pairs and a triple, whose members reveal nothing alone),
+and two attributes reveal a little each by itself; every attribute affects the label. The best possible accuracy of an
+adversary who knows all this is computed from the true probabilities.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ EFFECTS = dict(zip(NAMES, 1.6 * 0.80 ** np.arange(13), strict=True))  # of each 
 
 @dataclass(frozen=True)
 class Synthetic:
-    """The records, and the best share of sensitive values that anybody could guess from all predictors."""
+    """The records, and the best possible share of sensitive values guessed from all predictors."""
 
     X: pd.DataFrame
     y: pd.Series
@@ -36,7 +36,7 @@ class Synthetic:
 
 
 def synthetic(rows: int = ROWS, seed: int = SEED) -> Synthetic:
-    """Draw the records; `best` is the mean of max(chance, 1 − chance) over them, with the true chances."""
+    """Draw the records; `best` is the mean of max(p, 1 − p) over them, with the true probabilities p."""
     random = np.random.default_rng(seed)
     X = pd.DataFrame(random.integers(-1, 2, (rows, len(NAMES))), columns=NAMES)
     odds = SHIFT + sum(size * X[list(names)].prod(axis=1) for names, size in CHANNELS.items())

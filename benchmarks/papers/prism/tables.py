@@ -9,12 +9,12 @@ NUMBERS = range(3, 13)
 
 
 def curve(own: dict[str, Any], model: str) -> dict[int | None, dict[str, Any]]:
-    """Each number of predictors with what that model reached; the SVM has all."""
+    """Return each number of predictors with the value of that model; the SVM has all predictors."""
     return {each["max_predictors"]: each for each in own["models"] if each["model"] == model}
 
 
 def score_of(own: dict[str, Any], each: dict[str, Any]) -> dict[str, Any]:
-    """Accuracy; balanced accuracy where the classes count the same."""
+    """Return accuracy, or balanced accuracy if the classes are balanced."""
     return each["balanced_accuracy" if own["class_weight"] else "accuracy"]
 
 
@@ -60,7 +60,7 @@ def _cells(of: Any, name: str, own: dict[str, Any], cells: dict, model: str) -> 
 
 
 def paper_table(figures: dict[str, Any]) -> str:
-    """What [Barbato25 §5.2] says of its sets, and what is found here."""
+    """Compare the results of [Barbato25 §5.2] with ours."""
     rows = []
     for name, own in figures.items():
         for threshold, found in own["thresholds"].items():
@@ -121,7 +121,7 @@ def _beside(name: str, own: dict[str, Any], found: dict[str, Any]) -> list[str]:
 
 
 def speed_table(figures: dict[str, Any]) -> str:
-    """What was timed, how long it took, and beside what."""
+    """List each timed step, its time, and the time to compare with."""
     rows = []
     for title, own in figures["correlations"].items():
         if isinstance(own, dict) and "sets" in own:

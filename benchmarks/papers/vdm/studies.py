@@ -1,4 +1,4 @@
-"""What the study benchmarks share: one study of every minimizer, its figures, and what they say of PAT."""
+"""The common parts of the study benchmarks: one study of every minimizer, its figures, and the verdict on PAT."""
 
 import shutil
 import time
@@ -20,14 +20,14 @@ SEEDS = 5
 
 
 def run_studies(name: str, sections: Mapping[str, Callable[[], dict]], asked: Namespace) -> None:
-    """`run_sections`; with --only=NAME,NAME those minimizers alone, whose rows join what was found of the others."""
+    """Run the sections; with --only=NAME,NAME only those minimizers, whose rows join the stored rows of the others."""
     run_sections(name, sections, asked, _join if asked.only else None)
 
 
 def _join(old: dict, new: dict) -> dict:
-    """A section with the rows of some minimizers measured again, or for the first time, at another commit."""
+    """Join a section with rows of minimizers that were measured again, or for the first time, at another commit."""
     if old["limits"] != new["limits"]:
-        raise SystemExit("The splits are not those of before, so that rows cannot stand side by side.")
+        raise SystemExit("The splits differ from the stored ones, so the rows cannot be compared.")
     for figures in new["minimizers"].values():
         figures["machine"] = new["machine"]
     minimizers = {**old["minimizers"], **new["minimizers"]}
@@ -35,7 +35,7 @@ def _join(old: dict, new: dict) -> dict:
 
 
 def study_of(name: str, data: Any, resume: bool = False, **options: Any) -> Study:
-    """A study in a folder of its own; `resume` goes on with what is there of it."""
+    """Run a study in its own folder; `resume` continues a stopped study."""
     folder = FOLDER / name
     if not resume:
         shutil.rmtree(folder, ignore_errors=True)
@@ -43,16 +43,16 @@ def study_of(name: str, data: Any, resume: bool = False, **options: Any) -> Stud
 
 
 def with_persons(data: Any) -> Any:
-    """The features with the column that says whose a row is: a household's rows stay on one side of every split."""
+    """Return the features with the person column, so that a household's rows stay on one side of every split."""
     return data.X if data.persons is None else data.X.assign(**{data.schema.person: data.persons})
 
 
 def compared(
     name: str, data: Any, asked: Namespace, rows: int | None = None, seeds: int = SEEDS, minimizers: Any = None
 ) -> dict:
-    """All minimizers on one dataset: the neural ones with one seed, the others with five; each one's front judged.
+    """Run all minimizers on one dataset: the neural ones with one seed, the others with five; judge each front.
 
-    `rows` takes only so many of the records, whole persons, where all would take too long on two cores.
+    `rows` limits the number of records, by whole persons, if all would take too long on two cores.
     """
     start = time.perf_counter()
     of = len(data.X)
@@ -79,7 +79,7 @@ def compared(
 
 
 def _some(data: Any, rows: int) -> Any:
-    """The records of the first persons, about so many."""
+    """Return about this many records, those of the first persons."""
     whose = unit_codes(data.persons)
     chosen = np.flatnonzero(whose <= whose[rows])
     parts = {key: getattr(data, key).iloc[chosen] for key in ("X", "y", "persons")}
@@ -105,7 +105,7 @@ def _figures(minimizer: str, every: Study, whole: Study) -> dict:
 
 
 def _word_on_pat(found: Mapping[str, dict]) -> str:
-    """Whether PAT's hypervolume is the largest, by the judges and by counts, and who is larger where it is not."""
+    """Print whether PAT's hypervolume is the largest, by the judges and by counts, and which are larger if not."""
     words = []
     measures = {
         "hypervolume_judged": "by the judges",
@@ -139,6 +139,6 @@ def _show(name: str, found: dict) -> None:
 
 
 def paired_interval(a: Mapping[int, float], b: Mapping[int, float]) -> tuple[float, tuple[float, float] | None]:
-    """The mean difference over seeds and its 95% interval."""
+    """Return the mean difference over seeds and its 95% interval."""
     differences = [b[seed] - a[seed] for seed in a if seed in b]
     return sum(differences) / len(differences), seeds_interval(differences)

@@ -17,7 +17,7 @@ SHOWN = {
 
 
 def reached(figures: dict[str, dict[str, Any]]) -> str:
-    """What share of the trade-off each minimizer reaches (Figures 4, 11 and 13), by task; the largest in bold."""
+    """The share of the trade-off that each minimizer reaches (Figures 4, 11 and 13), by task; the largest in bold."""
     rows = []
     for name, task in figures.items():
         if "minimizers" not in task:
@@ -31,7 +31,7 @@ def reached(figures: dict[str, dict[str, Any]]) -> str:
 
 
 def seeds(figures: dict[str, dict[str, Any]]) -> str:
-    """The same by counts over five splits, with the 95% interval (Figure 13)."""
+    """The share of the trade-off by counts over five splits, with the 95% interval (Figure 13)."""
     rows = []
     for name, task in figures.items():
         for key, own in task.get("minimizers", {}).items():
@@ -70,7 +70,7 @@ def selections(figures: dict[str, Any]) -> str:
 
 
 def quality(own: dict[str, Any]) -> str:
-    """PAT with α = 0.5 and 20 leaves on employment, by boosted trees, beside its targets."""
+    """PAT with α = 0.5 and 20 leaves on employment, by boosted trees, with its targets."""
     rise = own["error"] - own["raw_error"]
     share = own["adversary_share_of_naive"]
     rows = [
@@ -105,7 +105,7 @@ def _certified(own: dict[str, Any], name: str) -> str:
 
 
 def portfolio(own: dict[str, Any]) -> str:
-    """A1's portfolio beside the paper's network alone."""
+    """A1's portfolio compared with the paper's network alone."""
     rows = [
         ["the portfolio", f"{own['error']:.5f}"],
         ["the paper's network alone", f"{own['network_error']:.5f}"],
@@ -115,7 +115,7 @@ def portfolio(own: dict[str, Any]) -> str:
 
 
 def drifts(figures: list[dict[str, Any]]) -> str:
-    """Appendix H: whether a generalization still serves."""
+    """Appendix H: whether a generalization is still good on other data."""
     rows = []
     for own in figures:
         moved = f"{own['then']} → {own['now']}"

@@ -1,4 +1,4 @@
-"""The tables of reproduce_vdm.py as Markdown, the paper's figures [Staab24] beside ours."""
+"""The tables of reproduce_vdm.py as Markdown, with the paper's figures [Staab24] and ours."""
 
 from typing import Any
 
@@ -120,7 +120,7 @@ def side_knowledge(figures: dict[str, Any]) -> str:
 
 
 def by_attribute(figures: dict[str, Any]) -> str:
-    """Figures 7 and 14: of each point of the front the mean, and the attributes guessed best and worst."""
+    """Figures 7 and 14: for each point of the front the mean error, and the attributes guessed best and worst."""
     rows = []
     for section, title in (("figure_7", "income (Figure 7)"), ("figure_14", "employment (Figure 14)")):
         for row in figures[section]["rows"]:

@@ -1,9 +1,9 @@
-"""How the scripts beside take their question and give their answer; nothing of modicum is imported.
+"""Input and output of the scripts in this folder; nothing of modicum is imported.
 
     python benchmarks/peers/workers/SCRIPT.py arrays.npz found.json
 
-`arrays.npz` holds the arrays, columns of a table under "column NAME", and `options` as JSON. What the script finds goes
-to `found.json` with the versions of the packages; arrays go beside it, as `found.npz`.
+`arrays.npz` holds the arrays, columns of a table under "column NAME", and `options` as JSON. The script's results go to
+`found.json` with the versions of the packages, its arrays to `found.npz`.
 """
 
 import json
@@ -21,7 +21,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def answer(find: Callable[[Arrays, dict], tuple[dict, Arrays]], packages: Iterable[str]) -> None:
-    """Answer by `find(arrays, options)`, which returns plain values and arrays to leave beside."""
+    """Run `find(arrays, options)`, which returns plain values and arrays, and write both."""
     source, destination = map(Path, sys.argv[1:])
     with np.load(source) as given:
         arrays = dict(given)
@@ -37,17 +37,17 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """What a call returns and the seconds it took."""
+    """Return a call's result and its seconds."""
     start = time.perf_counter()
     result = call()
     return result, time.perf_counter() - start
 
 
 def table(arrays: Arrays) -> Any:
-    """The columns among the arrays as a frame with rows numbered from 0."""
+    """Return the columns among the arrays as a frame with rows numbered from 0."""
     import pandas as pd
 
-    # Text as Python's own strings: arrays of fixed width would stay such inside an object matrix.
+    # Convert text to Python's own strings; fixed-width strings would remain in an object matrix.
     return pd.DataFrame(
         {
             name[len("column ") :]: values.astype(object) if values.dtype.kind == "U" else values
@@ -58,12 +58,12 @@ def table(arrays: Arrays) -> Any:
 
 
 def columns(frame: Any) -> Arrays:
-    """A frame as arrays, the way back from `table`."""
+    """Convert a frame to arrays; reverses `table`."""
     return {f"column {name}": plain(values.to_numpy()) for name, values in frame.items()}
 
 
 def plain(values: np.ndarray) -> np.ndarray:
-    """Numbers as numbers even where they stood among text."""
+    """Restore numbers that were stored as text."""
     if values.dtype.kind != "O":
         return values
     return values.astype(str) if isinstance(values[0], str) else values.astype(float)

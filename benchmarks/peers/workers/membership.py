@@ -1,13 +1,13 @@
 """ART's black-box membership inference with a random forest.
 
-Given: what the target said (`*_scores`, one column per class) and the true class numbers (`*_labels`) of four sets:
-`known_members`, `known_others` (the attack learns from them), `members` and `others` (which it is to tell apart);
-option `seed`. Left beside: `members` and `others`, the attack's probability that each record is a member.
+Input: the target model's scores (`*_scores`, one column per class) and the true class numbers (`*_labels`) of four
+sets: `known_members`, `known_others` (the attack learns from them), `members` and `others` (to be distinguished);
+option `seed`. Output arrays: `members` and `others`, the attack's probability that each record is a member.
 
-The target itself stays where it was trained: ART takes its answers instead (`pred`), so that both attacks see the same
-model to the last bit. ART's attack, from its source: scores and one-hot label, standardized together, into a
-`RandomForestClassifier()` with scikit-learn's defaults (fully grown trees) and no seed of its own, hence numpy's
-global one here; a member is whoever gets a probability that rounds to 1: above one half.
+The target model is not passed: ART gets its scores (`pred`), so that both attacks see exactly the same model. ART's
+attack, from its source: scores and one-hot label, standardized together, into a `RandomForestClassifier()` with
+scikit-learn's defaults (fully grown trees) and no seed, so numpy's global seed is set here; a record counts as a member
+if its probability is above one half.
 """
 
 import numpy as np
@@ -19,11 +19,11 @@ PACKAGES = ("adversarial-robustness-toolbox", "numpy", "scikit-learn", "scipy")
 
 
 def attacked(arrays: Arrays, options: dict) -> tuple[dict, Arrays]:
-    """The attack's accuracy and seconds, and how sure it is of each record."""
+    """Return the attack's accuracy and seconds, and its probability for each record."""
     classes = arrays["known_members_scores"].shape[1]
     target = BlackBoxClassifier(lambda x: x, input_shape=(classes,), nb_classes=classes)
     attack = MembershipInferenceBlackBox(target, attack_model_type="rf")
-    np.random.seed(options["seed"])  # noqa: NPY002 - the only seed that ART's forest has
+    np.random.seed(options["seed"])  # noqa: NPY002 - the only seed that ART's forest uses
     sure, seconds = timed(lambda: run(attack, arrays))
     right = (np.round(sure["members"]) == 1).sum() + (np.round(sure["others"]) == 0).sum()
     return {"seconds": seconds, "accuracy": right / sum(map(len, sure.values()))}, sure

@@ -1,8 +1,7 @@
 """One run of ai-privacy-toolkit's minimizer.
 
-Given: `model_X`, `model_y` (the forest is fitted to them), `fit_X` (what the minimizer learns from), `held_X`,
-`target`, `seed` and `names`. The calls are those of the toolkit's README for minimization. What the toolkit prints on
-its way goes to standard output.
+Input: `model_X`, `model_y` (to fit the forest), `fit_X` (to fit the minimizer), `held_X`, `target`, `seed` and `names`.
+The calls follow the toolkit's README for minimization. The toolkit's printed output goes to standard output.
 """
 
 import numpy as np
@@ -15,13 +14,13 @@ PACKAGES = ("ai-privacy-toolkit", "adversarial-robustness-toolbox", "numpy", "pa
 
 
 def forest(arrays: Arrays) -> RandomForestClassifier:
-    """The model whose predictions are to be kept."""
+    """Fit the model whose predictions should be kept."""
     model = RandomForestClassifier(n_estimators=50, max_leaf_nodes=64, random_state=int(arrays["seed"]))
     return model.fit(arrays["model_X"], arrays["model_y"])
 
 
 def fitted(model: RandomForestClassifier, arrays: Arrays) -> tuple[GeneralizeToRepresentative, float]:
-    """The toolkit's minimizer and the seconds that its `fit` took."""
+    """Fit the toolkit's minimizer; return it and the seconds of its `fit`."""
     wrapped = SklearnClassifier(model, ModelOutputType.CLASSIFIER_PROBABILITIES)
     minimizer = GeneralizeToRepresentative(wrapped, target_accuracy=float(arrays["target"]))
     X, names = arrays["fit_X"], arrays["names"].tolist()
@@ -30,14 +29,14 @@ def fitted(model: RandomForestClassifier, arrays: Arrays) -> tuple[GeneralizeToR
 
 
 def transformed(minimizer: GeneralizeToRepresentative, arrays: Arrays) -> tuple[np.ndarray, float]:
-    """The held-out records as representatives, and the seconds that it took (the toolkit's NCP included)."""
+    """Return the held-out records as representatives, and the seconds (including the toolkit's NCP)."""
     X, names = arrays["held_X"], arrays["names"].tolist()
     # `dataset=` fails since scikit-learn 1.2
     return timed(lambda: minimizer.transform(X, features_names=names))
 
 
 def minimized(arrays: Arrays, options: dict) -> tuple[dict, Arrays]:
-    """What the toolkit found, how long it took, and how often the model says the same of the held-out records."""
+    """Return the toolkit's results, its seconds, and the model's agreement on the held-out records."""
     model = forest(arrays)
     minimizer, seconds = fitted(model, arrays)
     representatives, transform_seconds = transformed(minimizer, arrays)

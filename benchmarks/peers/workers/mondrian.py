@@ -1,13 +1,13 @@
 """One run of anonypy's Mondrian.
 
-Given: the columns of a table; options `k`, `quasi_identifiers`, `categorical`, `sensitive`. Left beside: `classes`, the
-number of each record's group.
+Input: the columns of a table; options `k`, `quasi_identifiers`, `categorical`, `sensitive`. Output arrays: `classes`,
+the number of each record's group.
 
-What anonypy does, from its source: strict Mondrian. The widest attribute first (a number's range, or how many values of
-a category occur, each over that of the whole table), then the next widest where a half would have fewer than k records.
-A number is cut at its median (equal values go up), a category's values are halved in the order in which they occur, so
-that groups follow the order of the rows. `seconds` is the public call, which also writes every group out as text and
-counts its sensitive values; `partition_seconds` is the search for the groups alone.
+anonypy's method, from its source: strict Mondrian. The widest attribute first (a number's range, or the number of
+values of a category, each relative to the whole table), then the next widest if a half would have fewer than k records.
+A number is cut at its median (equal values go up); a category's values are halved in the order in which they occur, so
+that groups depend on the order of the rows. `seconds` is the public call, which also writes every group as text and
+counts its sensitive values; `partition_seconds` is only the search for the groups.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ PACKAGES = ("anonypy", "numpy", "pandas")
 
 
 def partitioned(arrays: Arrays, options: dict) -> tuple[dict, Arrays]:
-    """The seconds that both calls took, and the groups."""
+    """Return the seconds of both calls, and the groups."""
     frame = table(arrays)
     for name in options["categorical"]:
         frame[name] = frame[name].astype("category")

@@ -1,14 +1,14 @@
 """diffprivlib's differentially private random forest (after Fletcher and Islam), at several ε.
 
-Given: `X`, `y` (class numbers) to train on, `low` and `high` (bounds of each column), and `ask_NAME`, arrays to predict
-for; options `epsilons`, `trees`, `depth`, `classes`, `seed`. Left beside: `EPSILON NAME`, the probabilities of the
+Input: `X`, `y` (class numbers) to train on, `low` and `high` (bounds of each column), and `ask_NAME`, arrays to predict
+for; options `epsilons`, `trees`, `depth`, `classes`, `seed`. Output arrays: `EPSILON NAME`, the probabilities of the
 classes for each row of `ask_NAME`.
 
-What diffprivlib does, from its source: trees of fixed depth split on random columns at random places within the bounds,
+diffprivlib's method, from its source: trees of fixed depth split on random columns at random places within the bounds,
 without looking at the data; each record trains exactly one tree, so every tree may spend the whole ε on its leaves,
-whose class is drawn by permute-and-flip. Bounds and classes that are not given would be read from the data, which
-leaks: both are given here. A tree answers with one class and certainty, so a probability is the share of trees. With
-the records in order each tree would get one stretch of them: `shuffle` is on.
+whose class is drawn by permute-and-flip. diffprivlib would read missing bounds and classes from the data, which leaks,
+so both are given here. A tree answers with one class with certainty, so a probability is the share of trees. Without
+shuffling each tree would get consecutive records, so `shuffle` is on.
 """
 
 from diffprivlib.models import RandomForestClassifier
@@ -18,7 +18,7 @@ PACKAGES = ("diffprivlib", "numpy", "scikit-learn", "scipy")
 
 
 def trained(arrays: Arrays, options: dict) -> tuple[dict, Arrays]:
-    """The seconds of each training, and what each forest says."""
+    """Return the seconds of each training, and each forest's predictions."""
     seconds, said = {}, {}
     for epsilon in options["epsilons"]:
         forest = private_forest(arrays, options, epsilon)
