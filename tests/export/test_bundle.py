@@ -1,4 +1,4 @@
-"""Bundles: what is written is what is loaded, and nothing that does not belong together."""
+"""Bundles are loaded as they were saved, and refused if their parts do not belong together."""
 
 import hashlib
 import io
@@ -53,12 +53,12 @@ def model(g, adult):
     return make_pipeline(g.encoder(), LogisticRegression()).fit(g.transform(adult[0]), adult[1])
 
 
-def told(bundle, X):
+def encode_records(bundle, X):
     return [bundle.format.check(r) for r in bundle.artifact.transform(X).astype(object).to_dict("records")]
 
 
 def predictions(bundle, X):
-    return [each["prediction"] for each in bundle.predict(told(bundle, X))]
+    return [each["prediction"] for each in bundle.predict(encode_records(bundle, X))]
 
 
 def test_a_bundle_predicts_as_the_model_does(g, model, adult, tmp_path):
@@ -68,9 +68,9 @@ def test_a_bundle_predicts_as_the_model_does(g, model, adult, tmp_path):
     assert bundle.artifact == g
     assert (bundle.label, bundle.classes, bundle.kind) == ("income", ["<=50K", ">50K"], "generalization")
     assert predictions(bundle, X) == model.predict(g.transform(X)).tolist()
-    chances = [each["probabilities"][">50K"] for each in bundle.predict(told(bundle, X))]
+    chances = [each["probabilities"][">50K"] for each in bundle.predict(encode_records(bundle, X))]
     assert chances == pytest.approx(model.predict_proba(g.transform(X))[:, 1].tolist())
-    json.dumps(bundle.predict(told(bundle, X)), allow_nan=False)
+    json.dumps(bundle.predict(encode_records(bundle, X)), allow_nan=False)
 
 
 def dense(g):
@@ -122,7 +122,7 @@ def test_a_model_trained_on_raw_data_is_given_values(g, adult, tmp_path):
     assert found == model.predict(g.transform(X[:200], output="values")).tolist()
 
 
-def test_cells_and_questionnaires_predict_by_themselves(adult, tmp_path):
+def test_cells_and_questionnaires_predict_without_a_model(adult, tmp_path):
     X = adult[0][["age", "hours-per-week", "capital-gain"]]
     cells = md.ModelGuided(rule, random_state=0).fit(X).cells_
     md.save_bundle(tmp_path / "cells", cells)
@@ -168,7 +168,7 @@ def test_the_same_model_is_the_same_bytes_in_every_process(tmp_path):
     assert md.load_bundle(folders[-1]).model.steps[-1][1].seen_ == set("abcdefghij")
 
 
-def test_objects_that_a_model_holds_twice_are_one_object_again():
+def test_an_object_that_a_model_holds_twice_is_loaded_once():
     shared = np.arange(3.0)
     model = LinearRegression().fit([[0], [1]], [0, 1])
     model.first_, model.second_, model.equal_, model.file = shared, shared, shared.copy(), "1.npy"
@@ -201,7 +201,7 @@ def test_an_onnx_model_predicts_the_same(g, model, adult, tmp_path):
         assert sorted(path.name for path in (tmp_path / "b").iterdir())[-1] == "model.onnx"
         X = adult[0][:100]
         assert predictions(bundle, X) == model.predict(g.transform(X)).tolist()
-        chances = [each["probabilities"][">50K"] for each in bundle.predict(told(bundle, X))]
+        chances = [each["probabilities"][">50K"] for each in bundle.predict(encode_records(bundle, X))]
         assert chances == pytest.approx(model.predict_proba(g.transform(X))[:, 1].tolist(), abs=1e-4)
 
 
@@ -230,7 +230,7 @@ def test_a_model_of_another_generalization_is_refused_when_saved(g, model, adult
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_artifact_that_was_exchanged_is_refused_however_it_is_done(g, model, tmp_path):
+def test_an_exchanged_artifact_is_refused_even_with_a_changed_manifest(g, model, tmp_path):
     name = next(name for name in g.needed if len(g.buckets[name]) > 3)
     folder = tmp_path / "b"
     md.save_bundle(folder, g, model)
@@ -275,13 +275,13 @@ def test_a_damaged_bundle_is_refused_in_one_sentence(g, model, tmp_path, change,
         md.load_bundle(tmp_path / "b")
 
 
-def edit(folder, how):
+def edit(folder, change):
     manifest = json.loads((folder / "manifest.json").read_text())
-    how(manifest)
+    change(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-def test_types_that_are_not_listed_are_refused_by_name(g, model, adult, tmp_path):
+def test_unlisted_types_are_refused_by_name(g, model, adult, tmp_path):
     strange = make_pipeline(FunctionTransformer(subprocess.list2cmdline), LogisticRegression())
     strange.steps[1][1].fit([[0], [1]], [0, 1])
     with pytest.raises(ArtifactError, match=r"subprocess\.list2cmdline.*a bundle must not hold"):
@@ -304,21 +304,21 @@ def test_types_that_are_not_listed_are_refused_by_name(g, model, adult, tmp_path
         ({"classes": "ab"}, ParameterError, "'classes' parameter"),
     ],
 )
-def test_what_is_no_bundle_is_refused(g, tmp_path, arguments, error, message):
+def test_invalid_arguments_are_refused(g, tmp_path, arguments, error, message):
     with pytest.raises(error, match=message):
         md.save_bundle(tmp_path / "b", **({"artifact": g} | arguments))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("folder", [None, 3, b"b"])
-def test_what_is_no_path_is_refused(g, folder):
+def test_an_invalid_path_is_refused(g, folder):
     for call in (lambda: md.save_bundle(folder, g), lambda: md.load_bundle(folder)):
         with pytest.raises(ParameterError, match=r"'folder' parameter must be a path\. Got"):
             call()
 
 
 @pytest.mark.parametrize("artifact", ["x", None, 3])
-def test_what_is_no_artifact_is_refused_in_one_sentence(artifact):
+def test_an_invalid_artifact_is_refused_in_one_sentence(artifact):
     for call in (record_format, identity, Bundle, to_javascript, form_page):
         with pytest.raises(ParameterError, match=r"Generalization.*CellPartition or .*Questionnaire"):
             call(artifact)
@@ -363,20 +363,20 @@ def test_a_file_that_never_ends_is_not_read(g, tmp_path, name):
         md.load_bundle(tmp_path / "b")
 
 
-def test_what_was_checked_is_what_is_loaded_though_the_file_is_replaced_meanwhile(g, tmp_path, monkeypatch):
+def test_the_checked_content_is_loaded_even_if_the_file_is_replaced(g, tmp_path, monkeypatch):
     md.save_bundle(tmp_path / "b", g)
-    read, asked_again = Path.read_bytes, []
+    read, reads = Path.read_bytes, []
 
     def replaced(path):
         content = read(path)
         if path.name == "artifact.json":
-            asked_again.append(path)
+            reads.append(path)
             path.write_text("{}")
         return content
 
     monkeypatch.setattr(Path, "read_bytes", replaced)
     assert md.load_bundle(tmp_path / "b").artifact == g
-    assert len(asked_again) == 1
+    assert len(reads) == 1
 
 
 def test_a_compressed_model_is_refused_before_it_grows(g, model, tmp_path):
@@ -392,8 +392,8 @@ def test_a_compressed_model_is_refused_before_it_grows(g, model, tmp_path):
         md.load_bundle(tmp_path / "b")
 
 
-def forged(content, change):
-    """A model's bytes with its first tree's nodes changed."""
+def forge(content, change):
+    """Return a model's bytes with changed nodes in its first tree."""
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         found = {name: parts.read(name) for name in parts.namelist()}
     for name in [name for name in found if name.endswith(".npy")]:
@@ -421,7 +421,7 @@ def forged(content, change):
     ],
     ids=["tree", "forest", "boosting", "histogram"],
 )
-def test_a_tree_whose_nodes_lead_nowhere_is_refused(adult, learner, names, field, value):
+def test_a_tree_with_invalid_nodes_is_refused(adult, learner, names, field, value):
     X = adult[0][["age", "hours-per-week", "capital-gain"]][:500]
     content, _ = model_bytes(learner.fit(X, adult[1][:500]))
     name = names[["left", "right", "column"].index(field)]
@@ -430,10 +430,10 @@ def test_a_tree_whose_nodes_lead_nowhere_is_refused(adult, learner, names, field
         nodes[name][0] = value
 
     if field == "column" and value == 0:
-        assert model_of(forged(content, change), "skops").predict(X).shape == (500,)
+        assert model_of(forge(content, change), "skops").predict(X).shape == (500,)
         return
     with pytest.raises(ArtifactError, match="a tree with invalid nodes"):
-        model_of(forged(content, change), "skops")
+        model_of(forge(content, change), "skops")
 
 
 def test_a_tree_of_a_model_that_takes_fewer_columns_is_refused(adult):
@@ -459,8 +459,8 @@ def test_loading_a_bundle_reads_no_pickle(g, model, tmp_path):
     assert found.stdout.strip() == "True"
 
 
-class _ChokesOn:
-    """Predicts, but not from one bucket."""
+class _FailsOn:
+    """A model that predicts, but fails on one bucket."""
 
     def __init__(self, name, bucket):
         self.name, self.bucket = name, bucket
@@ -471,7 +471,7 @@ class _ChokesOn:
         return np.zeros(len(X))
 
 
-def test_every_bucket_that_is_told_besides_cells_is_tried():
+def test_every_kept_bucket_of_cells_is_tried():
     job, age = md.Attribute(name="job", kind="category"), md.Attribute(name="age", kind="number", storage="integer")
     jobs = Groups(attribute=job, buckets=tuple(Group(values=(value,)) for value in "abcd"))
     ages = Intervals(attribute=age, buckets=(Interval(up_to=20), Interval()))
@@ -480,6 +480,6 @@ def test_every_bucket_that_is_told_besides_cells_is_tried():
     cells = md.CellPartition(detail, entries, kept=[jobs])
     for artifact in (cells, md.Questionnaire(cells)):
         for name, bucket in (("job", "d"), ("age", 30)):
-            bundle = Bundle(artifact, _ChokesOn(name, bucket), inputs="values")
+            bundle = Bundle(artifact, _FailsOn(name, bucket), inputs="values")
             with pytest.raises(ArtifactError, match="what is this"):
                 check_bound(artifact, bundle.format, bundle.model, "values", predict=bundle.predict)

@@ -1,4 +1,4 @@
-"""A form's page: one file that reaches nothing, breaks out of nothing, and says things in plain words."""
+"""A form's page: one file without external parts, safe with hostile texts, in plain words."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ NAMES = ["</script><script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>
 WORDS = ["</script>", "<!--<script>", "'\";alert(1)//", "شارع", "💣", "constructor", "\u2028", "${alert(1)}", "", "]]>"]
 
 
-class Read(HTMLParser):
+class ParsedPage(HTMLParser):
     """Every element with its attributes, and the text in each kind of element."""
 
     def __init__(self, page):
@@ -77,10 +77,10 @@ def hostile():
 
 
 @pytest.mark.parametrize("endpoint", [None, "/records", "https://forms.example.org/records"])
-def test_the_page_is_one_file_that_names_nothing_but_its_endpoint(pat, cells, endpoint):
+def test_the_page_is_one_file_that_names_only_its_endpoint(pat, cells, endpoint):
     for artifact in kinds(pat, cells):
         page = form_page(artifact, endpoint=endpoint)
-        read = Read(page)
+        read = ParsedPage(page)
         assert read.tags().count("script") == read.tags().count("style") == 1
         addresses = [value for _, attrs in read.elements for key, value in attrs.items() if key in ("src", "href")]
         assert addresses == ["data:,"]
@@ -90,11 +90,11 @@ def test_the_page_is_one_file_that_names_nothing_but_its_endpoint(pat, cells, en
         assert "url(" not in read.texts["style"]
 
 
-def test_the_policy_admits_this_script_and_this_style_alone_and_the_header_says_the_same(pat, cells):
+def test_policy_and_header_admit_only_the_pages_script_and_style(pat, cells):
     for endpoint, connect in [(None, "'none'"), ("/records", "'self'"), ("http://localhost:8/r", "http://localhost:8")]:
         for artifact in kinds(pat, cells):
             page = form_page(artifact, endpoint=endpoint)
-            read = Read(page)
+            read = ParsedPage(page)
             policy = next(attrs["content"] for _, attrs in read.elements if "http-equiv" in attrs)
             rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
             for kind in ("script", "style"):
@@ -105,9 +105,9 @@ def test_the_policy_admits_this_script_and_this_style_alone_and_the_header_says_
             assert content_security_policy(page, endpoint) == f"{policy}; frame-ancestors 'none'"
 
 
-def test_no_element_has_a_handler_or_a_style_of_its_own_and_no_script_writes_html_or_stores_anything(pat):
+def test_elements_have_no_handler_or_style_and_scripts_neither_write_html_nor_store(pat):
     page = form_page(pat)
-    for _, attrs in Read(page).elements:
+    for _, attrs in ParsedPage(page).elements:
         assert not [key for key in attrs if key.startswith("on") or key == "style"]
     text = "".join(path.read_text(encoding="utf-8") for path in PARTS.glob("*.js"))
     writes = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|\.style\b|cssText"
@@ -127,8 +127,8 @@ def test_hostile_names_and_categories_do_not_break_out_of_the_page():
     g = md.Generalization.from_dict(g.to_dict() | {"schema": schema.to_dict()})
     title = "</title><script>alert(1)</script>"
     page = form_page(g, title=title, strings=page_strings("en") | {"needsScript": "<b onclick=x>&amp;"})
-    read = Read(page)
-    assert read.tags() == Read(form_page(hostile())).tags()
+    read = ParsedPage(page)
+    assert read.tags() == ParsedPage(form_page(hostile())).tags()
     assert read.texts["title"] == title
     assert read.within == []
     assert page.count("</script") == page.count("<script") == page.count("</style") == 1
@@ -139,7 +139,7 @@ def test_ten_thousand_categories_stay_one_page():
     frame = pd.DataFrame({"place": [f"<place {i}>" for i in range(10_000)]})
     g = md.Uniform(buckets=10_000).fit(frame).generalization_
     page = form_page(g)
-    assert Read(page).tags().count("script") == 1
+    assert ParsedPage(page).tags().count("script") == 1
     assert len(page) < 1_000_000
 
 
@@ -147,7 +147,7 @@ def test_the_same_artifact_gives_the_same_page(pat):
     assert form_page(pat) == form_page(pat)
 
 
-def test_every_language_has_the_same_keys_and_every_word_is_used():
+def test_every_language_has_the_same_keys_and_every_text_is_used():
     keys = [list(json.loads((PARTS / "strings" / f"{language}.json").read_text("utf-8"))) for language in languages()]
     assert keys[0] == keys[1]
     code = "".join(p.read_text("utf-8") for p in PARTS.glob("*.js")) + Path(web_form.__file__).read_text("utf-8")
@@ -169,7 +169,7 @@ def test_every_language_has_the_same_keys_and_every_word_is_used():
         ({"direction": "up"}, r"a 'direction' ltr or rtl"),
     ],
 )
-def test_words_that_lack_or_are_too_many_are_refused_by_their_key(pat, change, message):
+def test_missing_and_unknown_texts_are_refused_by_their_key(pat, change, message):
     words = {key: text for key, text in (page_strings("en") | change).items() if text is not None}
     with pytest.raises(md.errors.ParameterError, match=message):
         form_page(pat, strings=words)
@@ -194,14 +194,14 @@ def test_words_that_lack_or_are_too_many_are_refused_by_their_key(pat, change, m
         7,
     ],
 )
-def test_an_endpoint_that_is_no_safe_address_is_refused(pat, endpoint):
+def test_an_unsafe_endpoint_is_refused(pat, endpoint):
     with pytest.raises(md.errors.ParameterError, match="'endpoint'"):
         form_page(pat, endpoint=endpoint)
     with pytest.raises(md.errors.ParameterError, match="'endpoint'"):
         content_security_policy("", endpoint)
 
 
-def test_what_is_no_artifact_or_no_parameter_is_refused(pat, cells):
+def test_invalid_artifacts_and_parameters_are_refused(pat, cells):
     for wrong in ({}, None, cells.tree):
         with pytest.raises(md.errors.ParameterError, match=r"a Generalization, CellPartition or Questionnaire\. Got"):
             form_page(wrong)
@@ -225,15 +225,15 @@ def partition(name, kind, storage, buckets, **more):
 
 
 def words_of(g, language="en"):
-    """What the page says for each bucket, by the page's own code under Node."""
+    """The page's words for each bucket, by its own code in Node."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("Node is not there; install the program node")
-    script = Read(form_page(g, strings=language)).texts["script"]
-    head = script[: script.index("// The choices of a question")]  # words and answers come before what draws them
+    script = ParsedPage(form_page(g, strings=language)).texts["script"]
+    head = script[: script.index("// The choices of a question")]  # words and answers come before the drawing code
     document = "globalThis.document = { createElement: () => ({ setAttribute() {}, append() {} }) };\n"
-    said = "console.log(JSON.stringify(allChoices(subjects[0]).map((choice) => choice.words)));\n}\n"
-    code = document + head + said
+    output = "console.log(JSON.stringify(allChoices(subjects[0]).map((choice) => choice.words)));\n}\n"
+    code = document + head + output
     done = subprocess.run([node, "--input-type=module"], input=code, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -264,7 +264,7 @@ def test_dates_are_ranges_in_plain_words():
     assert texts_of(g, "de")[1] == "1. Januar 2000 bis 30. Juni 2020"
 
 
-def test_groups_say_their_members_or_the_name_they_were_given():
+def test_groups_show_their_members_or_their_label():
     buckets = [
         {"values": ["nurse"]},
         {"values": ["clerk", "smith", "cook"]},
@@ -299,7 +299,7 @@ def test_neighbours_of_an_order_are_a_range_and_truth_values_are_yes_and_no():
     assert texts_of(text) == ["false", "true", "Something else", "I would rather not say"]
 
 
-def test_no_answer_that_counts_as_a_bucket_says_so():
+def test_a_missing_answer_names_the_bucket_that_it_counts_as():
     g = partition("n", "number", "integer", [{"up_to": 20}, {"takes": ["missing"]}])
     assert texts_of(g) == ["less than 21", "21 or more", "I would rather not say (counted as: 21 or more)"]
 
@@ -317,23 +317,23 @@ def files(tmp_path, pat, cells):
     return tmp_path
 
 
-def called(*arguments):
+def run_form(*arguments):
     return CliRunner().invoke(app, ["form", *map(str, arguments)])
 
 
 def test_the_command_writes_a_page_of_every_kind(files, cells):
     page = files / "form.html"
     assert (
-        called(
+        run_form(
             files / "g.json", "-o", page, "--language", "de", "--endpoint", "/records", "--title", "Über Sie"
         ).exit_code
         == 0
     )
     assert '<html lang="de" dir="ltr">' in page.read_text("utf-8")
     assert "<title>Über Sie</title>" in page.read_text("utf-8")
-    assert called(files / "cells.json", "-o", page, "--strings", files / "words.json", "--no-exact").exit_code == 0
+    assert run_form(files / "cells.json", "-o", page, "--strings", files / "words.json", "--no-exact").exit_code == 0
     assert "Off it goes" in page.read_text("utf-8")
-    assert called(files / "cells.json", "-o", page, "--questionnaire").exit_code == 0
+    assert run_form(files / "cells.json", "-o", page, "--questionnaire").exit_code == 0
     assert page.read_text("utf-8") == form_page(md.Questionnaire(cells))
 
 
@@ -352,11 +352,11 @@ def test_the_command_writes_a_page_of_every_kind(files, cells):
         (["g.json", "--strings", "words.json", "--language", "de"], "Give --language or --strings, not both"),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_the_old_page(files, monkeypatch, arguments, message):
+def test_bad_input_is_refused_in_one_sentence_and_leaves_the_old_page(files, monkeypatch, arguments, message):
     monkeypatch.chdir(files)
     Path("form.html").write_text("as before")
     before = sorted(files.iterdir())
-    result = called(*arguments, "-o", "form.html")
+    result = run_form(*arguments, "-o", "form.html")
     assert result.exit_code != 0
     assert isinstance(result.exception, md.errors.ModicumError)
     sentence = str(result.exception)
@@ -367,8 +367,8 @@ def test_bad_input_is_one_sentence_and_leaves_the_old_page(files, monkeypatch, a
 
 
 @pytest.mark.parametrize("output", ["form.txt", "g.json", "nowhere/form.html", "."])
-def test_a_place_that_cannot_be_written_is_refused_before_any_work(files, monkeypatch, output):
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(files, monkeypatch, output):
     monkeypatch.chdir(files)
     before = sorted(files.iterdir())
-    assert isinstance(called("g.json", "-o", output).exception, md.errors.ModicumError)
+    assert isinstance(run_form("g.json", "-o", output).exception, md.errors.ModicumError)
     assert sorted(files.iterdir()) == before

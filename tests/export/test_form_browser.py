@@ -1,4 +1,4 @@
-"""A form in a real browser: filled in, looked through before it is sent, and watched while it sends."""
+"""A form in a real browser: filled in, previewed, and watched while it sends."""
 
 import json
 import re
@@ -81,8 +81,8 @@ def cells(adult):
 
 
 @pytest.fixture
-def opened(browser, site):
-    """Opens an artifact's page in a new window; what a page complained of fails the test."""
+def open_page(browser, site):
+    """Open an artifact's page in a new window; an error or warning on the page fails the test."""
     contexts, windows = [], []
 
     def open_(artifact, window=DESKTOP, expected=(), **options):
@@ -119,7 +119,7 @@ def choose(page, name, index):
 
 
 def answer_all(page, index=0):
-    """Answers what is open, from the first question on, until nothing is."""
+    """Answer open questions, the first one first, until none is left."""
     for _ in range(40):
         open_ = page.locator("fieldset:visible:has([type=radio]):not(:has(:checked))")
         if open_.count() == 0:
@@ -142,8 +142,8 @@ def answers_of(page):
 EXACT = {"age": "7193", "capital-gain": "8675309", "hours-per-week": "5551"}
 
 
-def test_a_person_types_exact_values_sees_what_is_sent_and_only_the_ranges_leave(opened, site, pat):
-    watched = opened(pat)
+def test_exact_values_are_typed_but_only_the_shown_ranges_are_sent(open_page, site, pat):
+    watched = open_page(pat)
     page = watched.page
     needed = pat.needed
     for name, value in EXACT.items():
@@ -180,8 +180,8 @@ def test_a_person_types_exact_values_sees_what_is_sent_and_only_the_ranges_leave
     assert "Thank you" in page.locator("main").text_content()
 
 
-def test_the_whole_form_can_be_filled_in_by_keyboard_alone(opened, site, pat):
-    page = opened(pat).page
+def test_the_whole_form_can_be_filled_in_by_keyboard_alone(open_page, site, pat):
+    page = open_page(pat).page
     keys, seen = page.keyboard, set()
     for _ in range(200):
         keys.press("Tab")
@@ -205,8 +205,8 @@ def test_the_whole_form_can_be_filled_in_by_keyboard_alone(opened, site, pat):
     assert site.posted[0]["record"]["age"] == pat["age"].labels[1]
 
 
-def test_what_is_typed_falls_in_the_range_that_python_says(opened, pat):
-    page = opened(pat).page
+def test_typed_values_fall_into_the_same_range_as_in_python(open_page, pat):
+    page = open_page(pat).page
     card = page.locator(f"#q{pat.needed.index('age')}")
     card.locator("summary").click()
     edges = pat["age"].edges
@@ -229,8 +229,8 @@ def test_what_is_typed_falls_in_the_range_that_python_says(opened, pat):
     assert "not a number" in card.locator(".found").text_content()
 
 
-def test_numbers_are_read_as_the_language_writes_them(opened, pat):
-    page = opened(pat, strings="de").page
+def test_numbers_are_read_as_the_language_writes_them(open_page, pat):
+    page = open_page(pat, strings="de").page
     at = pat.needed.index("capital-gain")
     page.locator(f"#q{at} summary").click()
     edge = int(pat["capital-gain"].edges[0])
@@ -243,8 +243,8 @@ def test_numbers_are_read_as_the_language_writes_them(opened, pat):
     assert page.locator(f"#q{at} input:checked").count() == 0
 
 
-def test_an_open_question_is_said_at_its_field_and_in_a_summary(opened, pat):
-    page = opened(pat).page
+def test_an_open_question_is_shown_at_its_field_and_in_a_summary(open_page, pat):
+    page = open_page(pat).page
     choose(page, "q0", 0)
     check(page)
     assert page.evaluate("document.activeElement.textContent") == f"Questions still open: {len(pat.needed) - 1}"
@@ -257,8 +257,8 @@ def test_an_open_question_is_said_at_its_field_and_in_a_summary(opened, pat):
     assert page.locator("#q1 .error").is_hidden()
 
 
-def test_a_failure_is_said_plainly_and_loses_nothing(opened, site, pat):
-    page = opened(pat, expected=["503", "400"]).page
+def test_a_failure_is_shown_plainly_and_loses_nothing(open_page, site, pat):
+    page = open_page(pat, expected=["503", "400"]).page
     answer_all(page)
     check(page)
     shown = answers_of(page)
@@ -271,8 +271,8 @@ def test_a_failure_is_said_plainly_and_loses_nothing(opened, site, pat):
     assert site.posted == [shown]
 
 
-def test_a_service_that_cannot_be_reached_is_said_and_the_answers_stay(opened, site, pat):
-    page = opened(pat, expected=["ERR_"]).page
+def test_an_unreachable_service_is_reported_and_the_answers_stay(open_page, site, pat):
+    page = open_page(pat, expected=["ERR_"]).page
     answer_all(page)
     check(page)
     page.route("**/records", lambda route: route.abort())
@@ -283,8 +283,8 @@ def test_a_service_that_cannot_be_reached_is_said_and_the_answers_stay(opened, s
     assert site.posted == []
 
 
-def test_what_is_shown_is_sent_to_the_byte_and_again_under_the_same_id_when_the_reply_is_lost(opened, site, pat):
-    page = opened(pat, expected=["ERR_"]).page
+def test_the_shown_bytes_are_sent_and_repeated_with_the_same_id_after_a_lost_reply(open_page, site, pat):
+    page = open_page(pat, expected=["ERR_"]).page
     posted = []
     page.on("request", lambda request: posted.append(request.post_data) if request.method == "POST" else None)
     answer_all(page)
@@ -301,8 +301,8 @@ def test_what_is_shown_is_sent_to_the_byte_and_again_under_the_same_id_when_the_
     assert [each["id"] for each in site.posted] == [json.loads(shown)["id"]] * 2
 
 
-def test_other_answers_have_another_id_and_a_file_has_none(opened, pat):
-    page = opened(pat).page
+def test_other_answers_have_another_id_and_a_file_has_none(open_page, pat):
+    page = open_page(pat).page
     ids = set()
     for index in (0, 1, 0):
         choose(page, "q0", index)
@@ -312,14 +312,14 @@ def test_other_answers_have_another_id_and_a_file_has_none(opened, pat):
         page.get_by_role("button", name="Go back").click()
     assert len(ids) == 3
     assert all(re.fullmatch(RANDOM_ID, each) for each in ids)
-    page = opened(pat, endpoint=None).page
+    page = open_page(pat, endpoint=None).page
     answer_all(page)
     check(page)
     assert list(answers_of(page)) == ["generalization", "record"]
 
 
-def test_without_an_endpoint_answers_are_saved_and_nothing_is_sent(opened, pat):
-    watched = opened(pat, endpoint=None)
+def test_without_an_endpoint_answers_are_saved_and_nothing_is_sent(open_page, pat):
+    watched = open_page(pat, endpoint=None)
     page = watched.page
     answer_all(page)
     check(page)
@@ -330,22 +330,22 @@ def test_without_an_endpoint_answers_are_saved_and_nothing_is_sent(opened, pat):
     assert not [request for request in watched.requests if not request.startswith("GET")]
 
 
-def test_cells_send_what_the_records_cell_tells(opened, site, cells, adult):
+def test_cells_send_the_labels_of_the_records_cell(open_page, site, cells, adult):
     people = adult[0][COLUMNS].sample(4, random_state=0)
-    told = cells.transform(people).astype(object).to_dict("records")
+    records = cells.transform(people).astype(object).to_dict("records")
     for i in range(len(people)):
-        page = opened(cells).page
+        page = open_page(cells).page
         codes = cells.detail.codes(people[i : i + 1])[0]
         for j, name in enumerate(cells.needed):
             choose(page, f"q{j}", int(codes[cells.names.index(name)]))
         check(page)
         send(page)
-        assert site.posted[-1]["record"] == told[i]
+        assert site.posted[-1]["record"] == records[i]
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_a_questionnaire_in_any_order_ends_with_pythons_prediction_and_its_least_record(
-    opened, site, cells, adult, order
+    open_page, site, cells, adult, order
 ):
     form = md.Questionnaire(cells)
     format = record_format(form)
@@ -354,14 +354,14 @@ def test_a_questionnaire_in_any_order_ends_with_pythons_prediction_and_its_least
     for i in (3, 70):
         person = adult[0][COLUMNS].iloc[i]
         codes = dict(zip(cells.names, cells.detail.codes(adult[0][COLUMNS][i : i + 1])[0], strict=True))
-        page = opened(form).page
+        page = open_page(form).page
         answers = {}
         for name in names:
             state = form.state(answers)
-            asked = {question.name for question in state.questions} | set(answers)
+            asked_names = {question.name for question in state.questions} | set(answers)
             shown = page.locator("fieldset:visible").evaluate_all("all => all.map(each => each.id)")
-            assert shown == [f"q{j}" for j, each in enumerate(cells.needed) if each in asked]
-            if name in asked:
+            assert shown == [f"q{j}" for j, each in enumerate(cells.needed) if each in asked_names]
+            if name in asked_names:
                 choice = form.answer_of(state, name, person)
                 choices = next(question for question in state.questions if question.name == name).choices
                 choose(page, f"q{cells.needed.index(name)}", choices.index(choice))
@@ -370,14 +370,14 @@ def test_a_questionnaire_in_any_order_ends_with_pythons_prediction_and_its_least
         assert "nothing more is needed" in page.locator("#progress").text_content()
         check(page)
         send(page)
-        told = format.check(site.posted[-1]["record"])
-        assert format.prediction(told) == form.state(answers).prediction == rule(adult[0][i : i + 1]).iloc[0]
-        assert dict(told) == form.least(answers)
+        encoded = format.check(site.posted[-1]["record"])
+        assert format.prediction(encoded) == form.state(answers).prediction == rule(adult[0][i : i + 1]).iloc[0]
+        assert dict(encoded) == form.least(answers)
 
 
-def test_answers_of_a_questionnaire_can_be_changed_and_withdrawn(opened, site, cells):
+def test_answers_of_a_questionnaire_can_be_changed_and_withdrawn(open_page, site, cells):
     form = md.Questionnaire(cells)
-    page = opened(form).page
+    page = open_page(form).page
     gain = cells.needed.index("capital-gain")
     everything = page.locator("fieldset:visible").count()
     choose(page, f"q{gain}", 1)
@@ -401,8 +401,8 @@ def test_answers_of_a_questionnaire_can_be_changed_and_withdrawn(opened, site, c
     assert page.locator(".summary").is_visible()
 
 
-def test_a_question_that_needs_less_detail_now_says_so(opened, cells):
-    page = opened(md.Questionnaire(cells)).page
+def test_a_question_that_needs_less_detail_now_says_so(open_page, cells):
+    page = open_page(md.Questionnaire(cells)).page
     school = page.locator(f"#q{cells.needed.index('education')}")
     before = school.locator("input[type=radio]").count()
     choose(page, f"q{cells.needed.index('hours-per-week')}", 0)
@@ -414,8 +414,8 @@ def test_a_question_that_needs_less_detail_now_says_so(opened, cells):
     assert school.locator(".note").is_hidden()
 
 
-def test_exact_values_work_in_a_questionnaire_and_stay(opened, site, cells):
-    watched = opened(md.Questionnaire(cells))
+def test_exact_values_work_in_a_questionnaire_and_are_not_sent(open_page, site, cells):
+    watched = open_page(md.Questionnaire(cells))
     page = watched.page
     gain = cells.needed.index("capital-gain")
     page.locator(f"#q{gain} summary").click()
@@ -435,9 +435,9 @@ def hostile():
 
 
 @pytest.mark.parametrize("window", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_hostile_names_and_categories_are_only_ever_text(opened, site, window):
+def test_hostile_names_and_categories_are_shown_as_text(open_page, site, window):
     g = hostile()
-    page = opened(g, window).page
+    page = open_page(g, window).page
     shot(page, f"hostile-{'phone' if window is PHONE else 'desktop'}")
     answer_all(page, index=3)
     fits(page)
@@ -450,11 +450,11 @@ def test_hostile_names_and_categories_are_only_ever_text(opened, site, window):
     assert page.locator("img, svg").count() == 0
 
 
-def test_one_of_ten_thousand_categories_is_found_by_its_name(opened, site):
+def test_one_of_ten_thousand_categories_is_found_by_its_name(open_page, site):
     places = [f"Place {i}" for i in range(9_999)] + ["São Tomé"]
     schema = md.Schema(attributes=(md.Attribute(name="place", kind="category", question="Where do you live?"),))
     g = md.Uniform(buckets=10_000, schema=schema).fit(pd.DataFrame({"place": places})).generalization_
-    page = opened(g).page
+    page = open_page(g).page
     assert page.locator("input[type=radio]").count() == 100 + 2
     assert page.locator(".special").all_text_contents() == ["Something else", "I would rather not say"]
     shot(page, "many-1")
@@ -472,14 +472,14 @@ def test_one_of_ten_thousand_categories_is_found_by_its_name(opened, site):
     assert site.posted[0]["record"] == {"place": "São Tomé"}
 
 
-def test_a_member_of_a_large_group_is_found_by_its_name(opened, site):
+def test_a_member_of_a_large_group_is_found_by_its_name(open_page, site):
     buckets = [{"values": [f"{letter}{i}" for i in range(3000)], "label": f"all {letter}"} for letter in "abc"]
     attribute = {"name": "code", "kind": "category"}
     g = md.Generalization.from_dict(
         {"modicum": "generalization", "version": 1, "schema": {"attributes": [attribute]}}
         | {"attributes": [{"name": "code", "buckets": buckets, "unseen": "refuse", "missing": "refuse"}]}
     )
-    page = opened(g).page
+    page = open_page(g).page
     assert page.locator(".choice").count() == 3  # what is refused is not offered
     page.get_by_label("Find yours by name").type("B2718")
     assert page.locator(".choice").all_text_contents() == ["all bb2718"]
@@ -490,11 +490,11 @@ def test_a_member_of_a_large_group_is_found_by_its_name(opened, site):
     assert "The exact values that you typed for: Code" in page.locator(".stays").text_content()
 
 
-def test_what_is_needed_exactly_says_so_and_is_sent(opened, site):
+def test_attributes_needed_exactly_say_so_and_are_sent(open_page, site):
     X = pd.DataFrame({"dose": [0.5, 1.25, 3.0] * 9, "born": pd.date_range("1950-01-01", periods=27, freq="YS")})
     schema = md.Schema.infer(X).replace("dose", locked=True).replace("born", locked=True)
     g = md.Uniform(buckets=2, schema=schema).fit(X).generalization_
-    page = opened(g).page
+    page = open_page(g).page
     assert page.get_by_text("what you type here will be sent").count() == 2
     page.locator("#q0-value").type("1.25")
     page.locator("#q1-value").fill("1961-04-12")
@@ -502,7 +502,7 @@ def test_what_is_needed_exactly_says_so_and_is_sent(opened, site):
     check(page)
     send(page)
     assert site.posted[-1]["record"] == {"dose": 1.25, "born": "1961-04-12"}
-    page = opened(g).page
+    page = open_page(g).page
     for card in ("#q0", "#q1"):
         page.locator(f"{card} input[type=checkbox]").check()
     check(page)
@@ -512,7 +512,7 @@ def test_what_is_needed_exactly_says_so_and_is_sent(opened, site):
 
 @pytest.fixture(scope="module")
 def keeping(adult):
-    """Cells beside which age is told as it is, and a model that needs it."""
+    """Cells that keep the exact age, because the model needs it."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -523,13 +523,13 @@ def keeping(adult):
     return md.ModelGuided(model, random_state=0, schema=schema).fit(X).cells_
 
 
-def test_what_cells_keep_is_asked_exactly_and_sent_with_the_rest(opened, site, keeping, adult):
+def test_attributes_that_cells_keep_are_asked_exactly_and_sent(open_page, site, keeping, adult):
     person = adult[0][keeping.names][11:12]
     age = int(person["age"].iloc[0])
     assert keeping.kept == keeping.names  # two of them in buckets
     codes = dict(zip(keeping.names, keeping.codes(person)[0], strict=True))
     for artifact in (keeping, md.Questionnaire(keeping)):
-        page = opened(artifact).page
+        page = open_page(artifact).page
         at = keeping.needed.index("age")
         page.locator(f"#q{at}-value").type(str(age))
         for j, name in enumerate(keeping.needed):
@@ -542,9 +542,9 @@ def test_what_cells_keep_is_asked_exactly_and_sent_with_the_rest(opened, site, k
         assert site.posted[-1]["record"] == keeping.transform(person).astype(object).to_dict("records")[0]
 
 
-def test_a_language_from_right_to_left_turns_the_page(opened, pat):
+def test_a_language_from_right_to_left_turns_the_page(open_page, pat):
     words = page_strings("en") | {"language": "ar", "direction": "rtl", "send": "أرسل"}
-    page = opened(pat, PHONE, strings=words).page
+    page = open_page(pat, PHONE, strings=words).page
     assert page.evaluate("getComputedStyle(document.querySelector('.choice')).direction") == "rtl"
     fits(page)
     accessible(page)
@@ -556,12 +556,12 @@ def test_a_language_from_right_to_left_turns_the_page(opened, pat):
 
 
 def fits(page):
-    """No horizontal scrolling."""
+    """Check that the page does not scroll horizontally."""
     assert page.evaluate("document.scrollingElement.scrollWidth <= document.scrollingElement.clientWidth")
 
 
 def accessible(page):
-    """No violation that axe knows of."""
+    """Check that axe finds no violation."""
     from axe_playwright_python.sync_playwright import Axe
 
     response = Axe().run(page).response
@@ -572,9 +572,9 @@ def accessible(page):
 
 @pytest.mark.parametrize("window", [DESKTOP, PHONE, DARK], ids=["desktop", "phone", "dark"])
 @pytest.mark.parametrize("kind", ["generalization", "cells", "questionnaire", "german"])
-def test_every_step_is_accessible_and_fits(opened, site, pat, cells, kind, window, request):
+def test_every_step_is_accessible_and_fits(open_page, site, pat, cells, kind, window, request):
     artifact = {"cells": cells, "questionnaire": md.Questionnaire(cells)}.get(kind, pat)
-    page = opened(artifact, window, expected=["503"], strings="de" if kind == "german" else "en").page
+    page = open_page(artifact, window, expected=["503"], strings="de" if kind == "german" else "en").page
     name = request.node.callspec.id
     step = iter(range(10))
 
@@ -605,7 +605,7 @@ def test_every_step_is_accessible_and_fits(opened, site, pat, cells, kind, windo
 
 
 @pytest.mark.parametrize("kind", ["generalization", "cells", "questionnaire"])
-def test_a_question_with_yes_and_no_offers_nothing_else(opened, site, kind):
+def test_a_question_with_yes_and_no_offers_nothing_else(open_page, site, kind):
     X = pd.DataFrame({"smokes": [True, False] * 40, "age": range(18, 98)})
     artifact = md.Uniform(buckets=3).fit(X).generalization_
     if kind != "generalization":
@@ -614,14 +614,14 @@ def test_a_question_with_yes_and_no_offers_nothing_else(opened, site, kind):
             return (X["age"] > 40) & X["smokes"].astype(bool)
 
         artifact = md.ModelGuided(rule, random_state=0).fit(X).cells_
-    asked = md.Questionnaire(artifact) if kind == "questionnaire" else artifact
-    page = opened(asked).page
+    form = md.Questionnaire(artifact) if kind == "questionnaire" else artifact
+    page = open_page(form).page
     question = page.locator("fieldset", has=page.locator("legend", has_text="Smokes"))
     words = question.locator("label.choice").all_inner_texts()
     assert {"Yes", "No"} <= {part for text in words for part in re.split(" or |, ", text)}
     assert "else" not in " ".join(words)
     question.get_by_label("Yes").first.check()
-    answer_all(page, 1)  # an age at which it counts
+    answer_all(page, 1)  # an age at which the answer matters
     check(page)
     shown = page.locator("table").inner_text()
     assert "Yes" in shown

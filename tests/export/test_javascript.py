@@ -1,4 +1,4 @@
-"""The JavaScript module puts every value into the bucket that Python puts it into, whatever things are called."""
+"""The JavaScript module puts every value into the same bucket as Python, whatever the names."""
 
 import json
 import math
@@ -25,19 +25,19 @@ from modicum.table.frames import numbers
 from modicum.table.values import iso
 
 
-def sent(value):
+def driver_value(value):
     """A value as the driver reads it."""
     if isinstance(value, float) and (not math.isfinite(value) or str(value) == "-0.0"):
         return {"$": "nan" if value != value else "-0" if value == 0 else str(value)}
     return {"$": str(value)} if isinstance(value, int) and abs(value) > 2**53 else value
 
 
-def of_record(record):
-    return {"map": [[name, sent(value)] for name, value in record.items()]}
+def driver_record(record):
+    return {"map": [[name, driver_value(value)] for name, value in record.items()]}
 
 
-def python_tells(partition, value):
-    """What Python tells of one value: a label, a number, ISO text or null; a refusal where it refuses."""
+def python_output(partition, value):
+    """Python's output for one value: a label, a number, ISO text, null or a refusal."""
     try:
         series = _series(partition.name, value)
         code = int(partition.encode(series)[0])
@@ -54,13 +54,13 @@ def python_tells(partition, value):
 
 
 def assert_same_buckets(node, g, values):
-    """Each value of each attribute told alone, by Python and by JavaScript."""
-    asked = [(name, value) for name in g.needed for value in values[name]]
-    found = node(g, [["bucketOf", name, sent(value)] for name, value in asked])["results"]
+    """Compare the outputs of Python and JavaScript for each value of each attribute."""
+    pairs = [(name, value) for name in g.needed for value in values[name]]
+    found = node(g, [["bucketOf", name, driver_value(value)] for name, value in pairs])["results"]
     messages = {each.pop("message") for each in found if "message" in each}
-    for (name, value), each in zip(asked, found, strict=True):
-        assert each == python_tells(g[name], value), (name, value)
-    assert len(messages) <= 4 * len(g.needed)  # so that they cannot hold a value
+    for (name, value), each in zip(pairs, found, strict=True):
+        assert each == python_output(g[name], value), (name, value)
+    assert len(messages) <= 4 * len(g.needed)  # too few to contain values
 
 
 # fmt: off
@@ -124,7 +124,7 @@ def groups(name, *values, **policy):
 
 
 @pytest.mark.parametrize("missing", ["separate", "refuse"])
-def test_numbers_are_read_as_python_reads_them(node, missing):
+def test_numbers_are_read_as_in_python(node, missing):
     edges = [-1e300, -3.5, -1, -5e-324, 0, 5e-324, 0.1, 0.5, 1, 5, 12, 20, 1e5, 2**53, 2**64, 1e22, 1.7e308]
     full = FullDetail(attribute=md.Attribute(name="full", kind="number", storage="float"), missing=missing)
     g = a_generalization([ranges("ranges", edges, missing=missing), full])
@@ -137,7 +137,7 @@ def test_numbers_are_read_as_python_reads_them(node, missing):
 
 
 @pytest.mark.parametrize("missing", ["separate", "refuse"])
-def test_dates_are_read_as_python_reads_them(node, missing):
+def test_dates_are_read_as_in_python(node, missing):
     edges = [
         "0001-06-01",
         "1500-01-01",
@@ -185,7 +185,7 @@ def random_dates(n):
 
 @pytest.mark.parametrize("unseen", ["separate", "refuse"])
 @pytest.mark.parametrize("missing", ["separate", "refuse"])
-def test_categories_are_read_as_python_reads_them(node, unseen, missing):
+def test_categories_are_read_as_in_python(node, unseen, missing):
     words = [each for each in TEXTS if isinstance(each, str) and each not in ("e\u0301", "\u212b")]
     policy = {"unseen": unseen, "missing": missing}
     g = a_generalization(
@@ -218,7 +218,7 @@ HOSTILE = [
 # fmt: on
 
 
-def test_hostile_names_and_ten_thousand_categories_are_only_data(node, tmp_path):
+def test_hostile_names_and_ten_thousand_categories_stay_data(node, tmp_path):
     many = [
         f"{name}{i}"
         for i in range(1000)
@@ -233,25 +233,25 @@ def test_hostile_names_and_ten_thousand_categories_are_only_data(node, tmp_path)
     assert "<!--" not in module
     assert "eval" not in module
     assert "Function" not in module
-    subprocess.run([shutil.which("node"), "--check", str(_saved(g, tmp_path))], check=True)
+    subprocess.run([shutil.which("node"), "--check", str(_save(g, tmp_path))], check=True)
     random = np.random.default_rng(0)
     records = [{name: str(random.choice([*HOSTILE, *many[:500]])) for name in HOSTILE} for _ in range(300)]
-    done = node(g, [["generalize", of_record(record)] for record in records])
+    done = node(g, [["generalize", driver_record(record)] for record in records])
     expected = g.transform(pd.DataFrame(records, dtype=object)).astype(object).to_dict("records")
     assert [each["given"] for each in done["results"]] == expected
     assert [each["name"] for each in done["attributes"]] == HOSTILE
     assert record_format(g).check(done["results"][0]["given"])
 
 
-def _saved(artifact, folder):
+def _save(artifact, folder):
     path = Path(folder) / "a.mjs"
     artifact.to_javascript().save(path)
     return path
 
 
-def test_a_record_may_be_an_object_and_inherited_fields_are_no_fields(tmp_path, node):
+def test_a_record_may_be_an_object_and_inherited_fields_are_ignored(tmp_path, node):
     g = a_generalization([groups("toString", ["a"]), groups("__proto__", ["a"]), ranges("n", [1])])
-    path = _saved(g, tmp_path)
+    path = _save(g, tmp_path)
     code = f"""
     import {{ generalize, Refusal }} from {json.dumps(path.as_uri())};
     const own = JSON.parse('{{"toString": "a", "__proto__": "a", "n": "2"}}');
@@ -263,16 +263,16 @@ def test_a_record_may_be_an_object_and_inherited_fields_are_no_fields(tmp_path, 
       Object.hasOwn(generalize(own), "__proto__"), ({{}}).a === undefined]));
     """
     done = subprocess.run([shutil.which("node"), "--input-type=module", "-e", code], capture_output=True, check=True)
-    none, own, prototype, refused, has, clean = json.loads(done.stdout)
-    assert none == {"toString": "(missing)", "__proto__": "(missing)", "n": "(missing)"}
+    empty, own, prototype, refused, has, clean = json.loads(done.stdout)
+    assert empty == {"toString": "(missing)", "__proto__": "(missing)", "n": "(missing)"}
     assert own == {"toString": "a", "__proto__": "a", "n": "> 1"}
     assert (prototype, refused, has, clean) == (None, 5, True, True)
 
 
-def test_dates_of_javascript_are_taken_and_other_objects_are_refused(tmp_path, node):
+def test_javascript_dates_are_accepted_and_other_objects_are_refused(tmp_path, node):
     g = a_generalization([ranges("d", ["2020-01-01"], kind="date"), groups("c", ["2020-01-02"]), ranges("n", [1])])
     code = f"""
-    import {{ bucketOf, Refusal }} from {json.dumps(_saved(g, tmp_path).as_uri())};
+    import {{ bucketOf, Refusal }} from {json.dumps(_save(g, tmp_path).as_uri())};
     const refused = (name, value) => {{
       try {{ bucketOf(name, value) }} catch (error) {{ return error instanceof Refusal ? error.message : null }}
     }};
@@ -283,8 +283,8 @@ def test_dates_of_javascript_are_taken_and_other_objects_are_refused(tmp_path, n
       refused("absent", 1)]));
     """
     done = subprocess.run([shutil.which("node"), "--input-type=module", "-e", code], capture_output=True, check=True)
-    *told, refused, year, absent = json.loads(done.stdout)
-    assert told == ["> 2020-01-01", "2020-01-02", "> 1"]
+    *labels, refused, year, absent = json.loads(done.stdout)
+    assert labels == ["> 2020-01-01", "2020-01-02", "> 1"]
     assert all(refused)
     assert year == 'The attribute "d" should be a date.'
     assert absent == "There is no attribute of this name."
@@ -314,22 +314,22 @@ def spoiled(X, seed=0, share=0.1):
 @pytest.mark.parametrize(
     "minimizer", [md.PrivacyTree(max_leaves=12), md.Uniform(buckets=4), md.Uniform(buckets=500)], ids=str
 )
-def test_thousands_of_records_are_told_as_transform_tells_them(node, adult, minimizer):
+def test_thousands_of_records_get_the_labels_of_transform(node, adult, minimizer):
     g = minimizer.fit(*adult).generalization_
     X = spoiled(adult[0][:4000])
     records = X.to_dict("records")
-    done = node(g, [["generalize", of_record(record)] for record in records])
-    told = [each["given"] for each in done["results"]]
-    assert told == g.transform(X).astype(object).to_dict("records")
+    done = node(g, [["generalize", driver_record(record)] for record in records])
+    outputs = [each["given"] for each in done["results"]]
+    assert outputs == g.transform(X).astype(object).to_dict("records")
     format = record_format(g)
-    assert [format.record(format.check(each)) for each in told[:300]] == told[:300]
+    assert [format.record(format.check(each)) for each in outputs[:300]] == outputs[:300]
     assert done["kind"] == "generalization"
     assert done["artifact"] == identity(g)
 
 
 @settings(max_examples=12)
 @given(table=tables(), buckets=st.integers(1, 5))
-def test_random_tables_are_told_alike(table, buckets):
+def test_random_tables_get_the_same_labels(table, buckets):
     X, y, schema = table
     g = md.Uniform(buckets=buckets, schema=schema).fit(X, y).generalization_
     records = [
@@ -337,12 +337,12 @@ def test_random_tables_are_told_alike(table, buckets):
         for row in X.astype(object).to_dict("records")
     ]
     with tempfile.TemporaryDirectory() as folder:
-        done = in_node(folder)(g, [["generalize", of_record(record)] for record in records])
+        done = in_node(folder)(g, [["generalize", driver_record(record)] for record in records])
     expected = g.transform(X).astype(object)
     assert [each["given"] for each in done["results"]] == expected.to_dict("records")
 
 
-def test_attributes_say_what_a_form_needs(node):
+def test_attributes_describe_what_a_form_needs(node):
     schema = md.Schema(
         attributes=(
             md.Attribute(
@@ -386,7 +386,7 @@ def test_attributes_say_what_a_form_needs(node):
     assert (pay["action"], pay["buckets"], pay["missing"], pay["missingRefused"]) == ("kept", None, None, False)
 
 
-def test_only_a_path_of_a_module_is_written_and_nothing_else_is_taken(tmp_path):
+def test_modules_are_saved_only_for_artifacts_and_valid_paths(tmp_path):
     g = a_generalization([ranges("n", [1])])
     with pytest.raises(md.errors.ParameterError, match=r"must end in \.js or \.mjs"):
         g.to_javascript().save(tmp_path / "module.txt")
@@ -400,7 +400,7 @@ def test_only_a_path_of_a_module_is_written_and_nothing_else_is_taken(tmp_path):
     assert (tmp_path / "module.d.ts").read_text() == g.to_javascript().types
 
 
-def test_a_generalization_has_no_representatives_to_bring_along():
+def test_representatives_are_refused_for_a_generalization():
     g = md.Uniform(buckets=2).fit(pd.DataFrame({"age": [18, 35, 70]})).generalization_
     with pytest.raises(md.errors.ParameterError, match="for cells and questionnaires"):
         g.to_javascript(representatives=True)

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import rule
 from random_cells import random_cells
-from test_javascript import HOSTILE, of_record, sent, spoiled
+from test_javascript import HOSTILE, driver_record, driver_value, spoiled
 
 import modicum as md
 from modicum.export.javascript import to_javascript
@@ -15,10 +16,6 @@ from modicum.generalization.cells import Ask, Cell, CellPartition
 from modicum.generalization.record_format import record_format
 from modicum.minimizers.model_guided.cell_search import one_cell
 from modicum.provenance import identity
-
-
-def rule(X):
-    return (X["capital-gain"] > 5000) | (X["age"] > 40) & (X["hours-per-week"] > 45)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +95,7 @@ def plain(frame):
     return frame.astype(object).to_dict("records")
 
 
-def given(done):
+def outputs(done):
     return [each.get("given", each) for each in done["results"]]
 
 
@@ -106,16 +103,16 @@ def given(done):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_records_fall_into_the_same_cells_and_tell_the_same(node, detail, seed):
+def test_records_fall_into_the_same_cells_with_the_same_labels(node, detail, seed):
     random = np.random.default_rng(seed)
     cells = random_cells(detail, 60, random)
     records = random_records(2000, random)
     X = frame_of(records)
-    calls = [[call, of_record(record)] for call in ("cellOf", "generalize") for record in records]
+    calls = [[call, driver_record(record)] for call in ("cellOf", "generalize") for record in records]
     calls += [[call, i] for call in ("predictionOf", "representative") for i in range(cells.n_cells)]
     calls += [["labels", name] for name in cells.needed]
     done = node(cells, calls, representatives=True)
-    found = given(done)
+    found = outputs(done)
     assert found[:2000] == cells.cells(X).tolist()
     assert found[2000:4000] == plain(cells.transform(X))
     own = cells.tree.cells
@@ -128,18 +125,18 @@ def test_records_fall_into_the_same_cells_and_tell_the_same(node, detail, seed):
     assert "representative" not in node(cells, [])["names"]
 
 
-def test_thousands_of_real_records_tell_what_their_cells_tell(node, guided):
+def test_thousands_of_real_records_get_the_labels_of_their_cells(node, guided):
     cells, X = guided
     X = spoiled(X)
-    told = given(node(cells, [["generalize", of_record(record)] for record in X.to_dict("records")]))
-    assert told == plain(cells.transform(X))
+    records = outputs(node(cells, [["generalize", driver_record(record)] for record in X.to_dict("records")]))
+    assert records == plain(cells.transform(X))
     format = record_format(cells)
-    assert [format.record(format.check(each)) for each in told[:300]] == told[:300]
+    assert [format.record(format.check(each)) for each in records[:300]] == records[:300]
 
 
 @pytest.fixture(scope="module")
 def keeping(detail):
-    """A number and a date in full detail and a category by its values, which the tree asks about too."""
+    """Cells that keep a number and a date in full detail and a category, all of which the tree asks about too."""
     random = np.random.default_rng(3)
     names = ["__proto__", "10"]
     grade = detail["grade"]
@@ -148,24 +145,28 @@ def keeping(detail):
     return CellPartition(detail, cells.tree.entries(), kept=kept)
 
 
-def test_what_is_told_besides_is_told_as_it_is(node, keeping):
+def test_kept_attributes_are_passed_on_unchanged(node, keeping):
     records = random_records(400, np.random.default_rng(5))
-    done = node(keeping, [["generalize", of_record(record)] for record in records])
-    told = given(done)
+    done = node(keeping, [["generalize", driver_record(record)] for record in records])
+    passed_on = outputs(done)
     X = frame_of(records)
     by_cell = [name for name in keeping.needed if name not in keeping.kept]
-    assert [{name: each[name] for name in by_cell} for each in told] == plain(keeping.transform(X)[by_cell])
-    assert [each["grade"] for each in told] == keeping.transform(X)["grade"].astype(object).tolist()
+    assert [{name: each[name] for name in by_cell} for each in passed_on] == plain(keeping.transform(X)[by_cell])
+    assert [each["grade"] for each in passed_on] == keeping.transform(X)["grade"].astype(object).tolist()
     format = record_format(keeping)
-    assert [format.record(format.check(each)) for each in told] == told
+    assert [format.record(format.check(each)) for each in passed_on] == passed_on
     assert {each["name"] for each in done["attributes"] if each["kept"]} == set(keeping.kept)
-    calls = [["representative", 0, of_record(records[0])], ["representative", 0], ["representative", 99, {"map": []}]]
+    calls = [
+        ["representative", 0, driver_record(records[0])],
+        ["representative", 0],
+        ["representative", 99, {"map": []}],
+    ]
     whole, without, beyond = node(keeping, calls, representatives=True)["results"]
     own = dict(zip(keeping.names, keeping.tree.cells[0].values, strict=True))
     assert {n: v for n, v in whole["given"].items() if n not in keeping.kept} == {
         n: v for n, v in own.items() if n not in keeping.kept
     }
-    assert whole["given"]["10"] == told[0]["10"]
+    assert whole["given"]["10"] == passed_on[0]["10"]
     assert without["refused"] == "__proto__"
     assert "whole number from 0 to 29" in beyond["message"]
 
@@ -182,7 +183,7 @@ def test_records_of_actual_people_are_not_exported(detail):
 
 
 def paths(form, records, random):
-    """For each record the answers after each question, in a random order."""
+    """Yield, for each record, the answers after each question in a random order."""
     for record in records:
         order = random.permutation(form.cells.names).tolist()
         answers = form.answers_of(record, order)
@@ -191,11 +192,11 @@ def paths(form, records, random):
 
 
 def as_answers(answers):
-    return {"map": [[n, list(a) if isinstance(a, tuple) else sent(a)] for n, a in answers.items()]}
+    return {"map": [[n, list(a) if isinstance(a, tuple) else driver_value(a)] for n, a in answers.items()]}
 
 
 def assert_same_questionnaire(node, form, records, seed=0):
-    """Every state along a random order of each record, what is sent in the end, and the whole way by itself."""
+    """Compare each record's states in a random order, the record sent in the end, and `answersOf`."""
     random = np.random.default_rng(seed)
     calls, expected = [], []
     format = record_format(form)
@@ -205,15 +206,19 @@ def assert_same_questionnaire(node, form, records, seed=0):
             calls.append(["state", as_answers(answers)])
             expected.append(json.loads(json.dumps(form.state(answers).to_dict())))
         last = steps[-1]
-        calls += [["answersOf", of_record(record), order], ["least", as_answers(last)], ["recordOf", as_answers(last)]]
+        calls += [
+            ["answersOf", driver_record(record), order],
+            ["least", as_answers(last)],
+            ["recordOf", as_answers(last)],
+        ]
         least = form.least(last)
         checked.append((len(expected) + 2, least))
         expected += [as_answers(last), as_answers(least), None]
-    found = given(node(form, calls, representatives=True))
+    found = outputs(node(form, calls, representatives=True))
     for place, least in checked:
-        told = format.check(found[place])
-        expected[place] = format.record(told)
-        assert dict(told).keys() == least.keys()
+        encoded = format.check(found[place])
+        expected[place] = format.record(encoded)
+        assert dict(encoded).keys() == least.keys()
     for call, one, other in zip(calls, found, expected, strict=True):
         assert one == other, call
 
@@ -238,18 +243,18 @@ def test_real_records_are_asked_the_same(node, guided):
     assert_same_questionnaire(node, md.Questionnaire(cells), X[:80].to_dict("records"))
 
 
-def test_what_is_told_besides_is_asked_the_same(node, keeping):
+def test_kept_attributes_are_asked_the_same(node, keeping):
     assert_same_questionnaire(node, md.Questionnaire(keeping), random_records(20, np.random.default_rng(1)))
 
 
-def test_what_is_kept_in_buckets_is_asked_in_those(node):
+def test_attributes_kept_in_buckets_are_asked_in_buckets(node):
     X = pd.DataFrame({"age": [20, 40, 60, 80], "job": ["nurse", "clerk", "nurse", "cook"]})
     form = md.Questionnaire(one_cell(md.Uniform(buckets=2).fit(X).generalization_, "synthetic"))
     records = [{"age": age, "job": job} for age in (1, 45, 90, None) for job in ("nurse", "clerk", "new", None)]
     assert_same_questionnaire(node, form, records)
 
 
-def test_any_sets_of_codes_are_taken_at_their_word(node, detail):
+def test_any_sets_of_codes_give_the_same_state(node, detail):
     random = np.random.default_rng(7)
     form = md.Questionnaire(random_cells(detail, 50, random))
     sizes = dict(zip(detail.names, detail.sizes, strict=True))
@@ -259,12 +264,12 @@ def test_any_sets_of_codes_are_taken_at_their_word(node, detail):
         cases.append(
             {n: tuple(random.permutation(sizes[n])[: random.integers(1, sizes[n] + 1)].tolist()) for n in names}
         )
-    found = given(node(form, [["state", as_answers(case)] for case in cases]))
+    found = outputs(node(form, [["state", as_answers(case)] for case in cases]))
     for case, one in zip(cases, found, strict=True):
         assert one == json.loads(json.dumps(form.state(case).to_dict())), case
 
 
-def test_answers_that_are_none_are_refused_without_repeating_them(node, detail):
+def test_invalid_answers_are_refused_without_repeating_them(node, detail):
     form = md.Questionnaire(random_cells(detail, 20, np.random.default_rng(0)))
     name = form.cells.needed[0]
     secret = "8423-very-private"
@@ -287,7 +292,7 @@ def test_deep_and_wide_trees_are_asked_the_same(node):
         entries += [Ask(ask="n", left=(i,)), Cell(prediction=i % 2, values=(i,))]
     form = md.Questionnaire(CellPartition(detail, [*entries, Cell(prediction=2, values=(800,))]))
     states = [{}, {"n": tuple(range(1, 800, 2))}, {"n": (3, 4, 5, 9)}]
-    found = given(node(form, [["state", as_answers(each)] for each in states]))
+    found = outputs(node(form, [["state", as_answers(each)] for each in states]))
     assert found == [json.loads(json.dumps(form.state(each).to_dict())) for each in states]
 
 
@@ -304,8 +309,8 @@ def test_a_module_of_cells_is_plain_ascii_without_markup(detail):
 def test_a_choice_that_the_tree_refuses_is_refused(node):
     job = md.Attribute(name="job", kind="category")
     groups = (Group(values=("a",)), Group(values=("b",)))
-    asked = Groups(attribute=job, buckets=groups, unseen="refuse", missing="refuse")
-    detail = md.Generalization(md.Schema(attributes=(job,)), [asked])
+    jobs = Groups(attribute=job, buckets=groups, unseen="refuse", missing="refuse")
+    detail = md.Generalization(md.Schema(attributes=(job,)), [jobs])
     entries = [Ask(ask="job", left=(0,)), Cell(values=("a",)), Cell(values=("b",))]
     cells = md.CellPartition(detail, entries, kept=[Groups(attribute=job, buckets=groups)])
     found = node(md.Questionnaire(cells), [["state", {"map": [["job", [code]]]}] for code in range(4)])["results"]

@@ -1,4 +1,4 @@
-"""The contract admits what the record format admits, and refuses what it refuses."""
+"""The JSON schema admits and refuses the same records as the record format."""
 
 import copy
 
@@ -31,7 +31,7 @@ def admitted(check, record) -> bool:
 
 
 def agree(artifact, records, random, dates=()):
-    """Both are asked for each record and for records that differ from it in one place; both sides must occur."""
+    """Check that both agree on each record and on records changed in one place; both verdicts must occur."""
     schema = artifact.to_json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     validate = jsonschema.Draft202012Validator(schema).validate
@@ -58,8 +58,8 @@ def _mutations(record, records, random, dates):
     yield [record]
 
 
-def told(artifact, X):
-    """Records as they travel, through the format itself."""
+def sent_records(artifact, X):
+    """Records as they are sent, after a round trip through the format."""
     format = record_format(artifact)
     plain = X.astype(object).where(X.notna(), None).to_dict("records")
     return [copy.deepcopy(format.record(format.check(record))) for record in plain]
@@ -95,7 +95,7 @@ def test_a_kept_date_is_a_real_day():
 def test_adults_records_are_admitted():
     X, y = md.datasets.load_adult(return_X_y=True)
     g = md.PrivacyTree(max_leaves=8).fit(X[:3000], y[:3000]).generalization_
-    agree(g, told(g, g.transform(X[:100])), np.random.default_rng(0))
+    agree(g, sent_records(g, g.transform(X[:100])), np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -108,13 +108,13 @@ def cells(numbers):
     return md.ModelGuided(rule, random_state=0).fit(numbers).cells_
 
 
-def test_cells_admit_what_one_cell_tells(cells, numbers):
-    agree(cells, told(cells, cells.transform(numbers[:300])), np.random.default_rng(0))
+def test_cells_admit_the_labels_of_one_cell(cells, numbers):
+    agree(cells, sent_records(cells, cells.transform(numbers[:300])), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("missing", ["separate", "refuse"])
-def test_a_number_told_besides_lies_in_its_cell(missing):
-    """`a` is asked and told in full detail, so that what a cell tells of `b` goes with a range of `a`."""
+def test_a_kept_number_lies_in_its_cell(missing):
+    """The tree asks about `a`, which is also kept in full detail, so each label of `b` needs a range of `a`."""
     a, b = (md.Attribute(name=name, kind="number", storage="float") for name in "ab")
     ranges = [
         Intervals(attribute=each, buckets=(Interval(up_to=0.0), Interval(up_to=1.0), Interval()), missing=missing)
@@ -123,13 +123,13 @@ def test_a_number_told_besides_lies_in_its_cell(missing):
     detail = md.Generalization(md.Schema(attributes=(a, b)), ranges)
     entries = [Ask(ask="a", left=(0,)), Cell(values=(-1, 0)), Ask(ask="b", left=(0, 1)), Cell(values=(2, 0))]
     kept = [FullDetail(attribute=a, missing=missing)]
-    made = md.CellPartition(detail, [*entries, Cell(values=(2, 2))], kept=kept)
+    partition = md.CellPartition(detail, [*entries, Cell(values=(2, 2))], kept=kept)
     values = [-1.0, 0.0, 0.5, 1.0, 2.0] + [np.nan] * (missing == "separate")
     X = pd.DataFrame([(x, y) for x in values for y in values], columns=["a", "b"])
-    agree(made, told(made, made.transform(X)), np.random.default_rng(0))
+    agree(partition, sent_records(partition, partition.transform(X)), np.random.default_rng(0))
 
 
-def test_a_questionnaires_contract_is_necessary(cells, numbers):
+def test_a_questionnaires_json_schema_admits_all_that_its_format_admits(cells, numbers):
     form = md.Questionnaire(cells)
     format, schema = record_format(form), form.to_json_schema()
     validate = jsonschema.Draft202012Validator(schema).validate
@@ -147,7 +147,7 @@ def test_a_questionnaires_contract_is_necessary(cells, numbers):
     assert "checked by the service" in schema["description"]
 
 
-def test_the_contract_says_whose_it_is_and_asks_in_the_schemas_words():
+def test_the_json_schema_names_its_artifact_and_has_the_schemas_texts():
     age = md.Attribute(name="age", kind="number", question="How old are you?", help="In years.")
     split = Intervals(attribute=age, buckets=(Interval(up_to=40), Interval()))
     g = md.Generalization(md.Schema(attributes=(age,)), [split])

@@ -1,4 +1,4 @@
-"""The generated SELECT, run on DuckDB, says what Python says; in every dialect it is read back as it was meant."""
+"""The generated SELECT gives Python's result on DuckDB, and every dialect parses it as intended."""
 
 import duckdb
 import pandas as pd
@@ -17,7 +17,7 @@ NAMES += ["{{ x }}", "100%", "select", " ", "\u202eabc", "</script>", "$1", "car
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("output", ["labels", "codes"])
-def test_duckdb_gives_the_buckets_that_python_gives(seed, output):
+def test_duckdb_gives_the_same_buckets_as_python(seed, output):
     g, X = random_artifact(seed, NAMES)
     if output == "codes":
         for name in g.needed:
@@ -27,8 +27,8 @@ def test_duckdb_gives_the_buckets_that_python_gives(seed, output):
         connection.executemany(f"INSERT INTO people VALUES ({', '.join('?' * (len(NAMES) + 1))})", rows(X))
         found = connection.sql(g.to_sql("people", output=output, keep=["record no"]) + ' ORDER BY "record no"')
         assert found.columns == ["record no", *g.needed]
-        told = list(zip(*found.fetchall(), strict=True))[1:]
-    for (name, python), sql in zip(expected(g, X, output).items(), told, strict=True):
+        answers = list(zip(*found.fetchall(), strict=True))[1:]
+    for (name, python), sql in zip(expected(g, X, output).items(), answers, strict=True):
         wrong = [(a, b, x) for a, b, x in zip(sql, python, X[name], strict=True) if not same(a, b)]
         assert not wrong, (name, g[name], wrong[:3])
 
@@ -47,7 +47,7 @@ def many_categories() -> tuple[md.Generalization, pd.DataFrame]:
     return g, pd.DataFrame({"place": sample, "region": sample[::-1]}, dtype=object)
 
 
-def test_10_000_categories_are_one_look_up():
+def test_10_000_categories_are_looked_up():
     g, places = many_categories()
     found = duckdb.sql(g.to_sql("places")).df()
     assert found.to_numpy().tolist() == g.transform(places).astype(object).to_numpy().tolist()
@@ -65,7 +65,7 @@ def test_adults_buckets_are_the_same_in_duckdb():
         assert (found[name].to_numpy() == python[name].astype(object).to_numpy()).all(), name
 
 
-def test_representative_values_are_those_that_transform_gives(people):
+def test_representative_values_equal_those_of_transform(people):
     X, y = people
     g = md.PrivacyTree(max_leaves=6).fit(X, y).generalization_.drop("sex")
     table = X.astype({"school": object})
@@ -76,11 +76,11 @@ def test_representative_values_are_those_that_transform_gives(people):
         assert [same(a, b) for a, b in zip(found[name], python[name], strict=True)] == [True] * len(X), name
 
 
-# What is written in every dialect
+# Every dialect
 
 
 def _hostile_artifact(names: list[str]) -> md.Generalization:
-    """Every name with every hostile category, each in a bucket of its own but the last two."""
+    """Every name with every hostile category, each in its own bucket except the last two."""
     words = list(dict.fromkeys(Group(values=(word,)).values[0] for word in HOSTILE))
     buckets = [Group(values=(word,)) for word in words[:-2]] + [Group(values=tuple(words[-2:]))]
     attributes = tuple(md.Attribute(name=name, kind="category") for name in names)
@@ -117,7 +117,7 @@ def test_literals_are_escaped_as_each_dialect_reads_them():
         assert all(text in sql for text in [r"'O\'Brien'", r"'end\\'", r"'\\n'", r"'two\nlines'"])
 
 
-def test_both_forms_of_a_text_are_known_where_a_dialect_cannot_normalise():
+def test_dialects_that_cannot_normalise_know_both_forms_of_a_text():
     g = _hostile_artifact(["a"])
     assert "e\u0301" in _texts(g.to_sql("people", "spark"), "spark")
     assert "e\u0301" in _texts(g.to_sql("people", "snowflake"), "snowflake")
@@ -141,7 +141,7 @@ def test_a_hostile_table_is_one_quoted_name():
 
 
 @pytest.mark.parametrize("table", ["", "a..b", "a.b.c.d", [], [1], ["a", "b", "c", "d"], None, 5, b"a"])
-def test_what_is_no_table_is_refused(table):
+def test_an_invalid_table_name_is_refused(table):
     with pytest.raises(ParameterError, match="table"):
         _hostile_artifact(["a"]).to_sql(table)
     with pytest.raises(ParameterError, match="table"):
@@ -149,12 +149,12 @@ def test_what_is_no_table_is_refused(table):
 
 
 @pytest.mark.parametrize("keep", [None, 5, [5], b"id"])
-def test_what_names_no_columns_to_keep_is_refused(keep):
+def test_an_invalid_list_of_columns_to_keep_is_refused(keep):
     with pytest.raises(ParameterError, match="'keep' parameter must be"):
         _hostile_artifact(["a"]).to_sql("t", keep=keep)
 
 
-def test_columns_beside_are_passed_through_unless_they_are_attributes():
+def test_other_columns_are_passed_through_unless_they_are_attributes():
     g = _hostile_artifact(["a", "b"])
     assert sqlglot.parse_one(g.to_sql("t", keep=["id", "label"])).named_selects == ["id", "label", "a", "b"]
     with pytest.raises(ParameterError, match="'a' is an attribute"):
@@ -166,7 +166,7 @@ def test_columns_beside_are_passed_through_unless_they_are_attributes():
     assert '"A"' in g.to_sql("t", "postgres", keep=["A"])
 
 
-def test_nothing_collected_is_no_select_without_a_column_beside():
+def test_collecting_nothing_is_refused_without_a_column_to_keep():
     g = _hostile_artifact(["a"]).drop("a")
     with pytest.raises(ArtifactError, match="collects nothing"):
         g.to_sql("t")
@@ -220,7 +220,7 @@ def test_codes_of_a_number_in_full_detail_are_refused():
     assert g.to_sql("t").split() == ["SELECT", '"age"', "FROM", '"t"']
 
 
-def test_a_text_with_a_nul_is_not_cut_there():
+def test_a_text_is_not_cut_at_a_nul():
     words = ["\0\x80", "é\0b", "é", "plain"]
     X = pd.DataFrame({"word": [*words, "e\u0301\0b", "é\0c", "\0", None]}, dtype=object)
     schema = md.Schema(attributes=(md.Attribute(name="word", kind="category"),))

@@ -1,4 +1,4 @@
-"""Cells as SQL, run on DuckDB and PostgreSQL: each record's cell tells what Python says it tells."""
+"""Cells as SQL, run on DuckDB and PostgreSQL, give the same labels as in Python."""
 
 import duckdb
 import numpy as np
@@ -14,8 +14,8 @@ from modicum.generalization.bins import FullDetail, Group, Groups, Interval, Int
 from modicum.generalization.cells import Ask, Cell
 
 
-def made(missing: str = "separate") -> tuple[md.CellPartition, pd.DataFrame]:
-    """Five cells over hostile names: a number told besides, categories, a date; records that reach every cell."""
+def example_cells(missing: str = "separate") -> tuple[md.CellPartition, pd.DataFrame]:
+    """Five cells over hostile names: a kept number, categories, a date; and records in every cell."""
     pay = md.Attribute(name="modicum_cell", kind="number", storage="float")
     job = md.Attribute(name='O\'Brien "{{"', kind="category")
     born = md.Attribute(name="born", kind="date", storage="date")
@@ -59,19 +59,19 @@ def made(missing: str = "separate") -> tuple[md.CellPartition, pd.DataFrame]:
 
 
 @pytest.fixture(params=["duckdb", pytest.param("postgres", marks=pytest.mark.services)])
-def ask(request):
-    """Fills a table with records and runs a query on it."""
+def database(request):
+    """Fill a table with records and run a query on it."""
     if request.param == "duckdb":
         with duckdb.connect() as connection:
-            yield "duckdb", lambda cells, X, query: _asked(connection, connection.executemany, "?", cells, X, query)
+            yield "duckdb", lambda cells, X, query: _run_query(connection, connection.executemany, "?", cells, X, query)
     else:
         with psycopg.connect(request.getfixturevalue("postgres_url")) as connection:
             cursor = connection.cursor()
-            yield "postgres", lambda cells, X, query: _asked(connection, cursor.executemany, "%s", cells, X, query)
+            yield "postgres", lambda cells, X, query: _run_query(connection, cursor.executemany, "%s", cells, X, query)
             connection.rollback()
 
 
-def _asked(connection, insert, mark, cells, X, query):
+def _run_query(connection, insert, mark, cells, X, query):
     connection.execute(create_table("people", cells.detail, quote))
     insert(f"INSERT INTO people VALUES ({', '.join([mark] * (1 + len(X.columns)))})", rows(X))
     return connection.execute(query + ' ORDER BY "record no"').fetchall()
@@ -79,12 +79,12 @@ def _asked(connection, insert, mark, cells, X, query):
 
 @pytest.mark.parametrize("output", ["labels", "codes"])
 @pytest.mark.parametrize("missing", ["separate", "refuse"])
-def test_each_record_tells_what_its_cell_tells(ask, missing, output):
-    dialect, asked = ask
-    cells, X = made(missing)
+def test_each_record_gets_the_labels_of_its_cell(database, missing, output):
+    dialect, run_query = database
+    cells, X = example_cells(missing)
     if output == "codes":  # a number in full detail has none
         cells = md.CellPartition(cells.detail, cells.tree.entries())
-    found = asked(cells, X, cells.to_sql("people", dialect, output=output, keep=["record no"]))
+    found = run_query(cells, X, cells.to_sql("people", dialect, output=output, keep=["record no"]))
     python = cells.transform(X, output=output).astype(object)
     assert len({*cells.cells(X).tolist()}) == cells.n_cells
     assert len(found[0]) == 1 + len(cells.needed)
@@ -92,20 +92,20 @@ def test_each_record_tells_what_its_cell_tells(ask, missing, output):
         assert all(same(a, b) for a, b in zip(row[1:], expected, strict=True))
 
 
-def test_a_refused_value_tells_nothing(ask):
-    dialect, asked = ask
-    cells, X = made("refuse")
+def test_a_refused_value_gives_null(database):
+    dialect, run_query = database
+    cells, X = example_cells("refuse")
     X.loc[::2, "born"] = None
-    found = asked(cells, X, cells.to_sql("people", dialect, keep=["record no"]))
-    told = [name for name in cells.needed if name not in cells.kept]
-    places = [1 + cells.needed.index(name) for name in told]
+    found = run_query(cells, X, cells.to_sql("people", dialect, keep=["record no"]))
+    coarsened = [name for name in cells.needed if name not in cells.kept]
+    places = [1 + cells.needed.index(name) for name in coarsened]
     assert all(row[place] is None for row in found[::2] for place in places)
     python = cells.transform(X[1::2])
-    for name, place in zip(told, places, strict=True):
+    for name, place in zip(coarsened, places, strict=True):
         assert [row[place] for row in found[1::2]] == python[name].tolist()
 
 
-def test_representatives_are_the_cells():
+def test_representatives_equal_those_of_transform():
     X = md.datasets.load_adult().X[["age", "hours-per-week", "capital-gain"]][:2000]
     cells = md.ModelGuided(rule, random_state=0).fit(X).cells_
     found = duckdb.sql(cells.to_sql("X", output="values")).df()
@@ -114,12 +114,12 @@ def test_representatives_are_the_cells():
 
 @pytest.mark.parametrize("dialect", ["spark", "snowflake"])
 def test_cells_are_written_and_read_back_in_other_dialects(dialect):
-    assert "modicum_cell_" in made()[0].to_sql("people", dialect)
+    assert "modicum_cell_" in example_cells()[0].to_sql("people", dialect)
 
 
 def test_a_persons_values_are_not_written():
-    cells, _ = made()
-    held = md.CellPartition(cells.detail, cells.tree.entries(), representatives="record")
+    cells, _ = example_cells()
+    of_people = md.CellPartition(cells.detail, cells.tree.entries(), representatives="record")
     with pytest.raises(ArtifactError, match="records of actual people"):
-        held.to_sql("people", output="values")
-    assert "CASE" in held.to_sql("people")
+        of_people.to_sql("people", output="values")
+    assert "CASE" in of_people.to_sql("people")

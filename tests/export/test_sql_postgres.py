@@ -1,4 +1,4 @@
-"""The generated SELECT, run on PostgreSQL, says what Python says."""
+"""The generated SELECT, run on PostgreSQL, gives Python's result."""
 
 import psycopg
 import pytest
@@ -25,7 +25,7 @@ def _fill(connection, name, g, X):
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("output", ["labels", "codes"])
-def test_postgres_gives_the_buckets_that_python_gives(connection, seed, output):
+def test_postgres_gives_the_same_buckets_as_python(connection, seed, output):
     g, X = random_artifact(seed, NAMES)
     if output == "codes":
         for name in g.needed:
@@ -34,8 +34,8 @@ def test_postgres_gives_the_buckets_that_python_gives(connection, seed, output):
     query = g.to_sql("people", "postgres", output=output, keep=["record no"]) + ' ORDER BY "record no"'
     found = connection.execute(query)
     assert [column.name for column in found.description] == ["record no", *g.needed]
-    told = list(zip(*found.fetchall(), strict=True))[1:]
-    for (name, python), sql in zip(expected(g, X, output).items(), told, strict=True):
+    answers = list(zip(*found.fetchall(), strict=True))[1:]
+    for (name, python), sql in zip(expected(g, X, output).items(), answers, strict=True):
         wrong = [(a, b, x) for a, b, x in zip(sql, python, X[name], strict=True) if not same(a, b)]
         assert not wrong, (name, g[name], wrong[:3])
 
@@ -49,7 +49,7 @@ def test_postgres_gives_adults_buckets(connection):
     assert [row[1:] for row in found] == list(g.transform(X).astype(object).itertuples(index=False, name=None))
 
 
-def test_postgres_knows_10_000_categories(connection):
+def test_postgres_looks_up_10_000_categories(connection):
     g, X = many_categories()
     _fill(connection, "places", g, X)
     found = connection.execute(g.to_sql("places", "postgres", keep=["record no"]) + ' ORDER BY "record no"').fetchall()
