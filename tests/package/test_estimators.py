@@ -10,12 +10,12 @@ import modicum as md
 
 
 class EvenOrOdd:
-    """A model for any numbers, whole ones too: whether the first one, times 1001, is even."""
+    """A model for any numbers: whether the first number times 1001 is even."""
 
     def __call__(self, X):
         return np.floor(np.asarray(X, dtype=float)[:, 0] * 1001) % 2 == 0
 
-    def __repr__(self):  # without an address, so that tests bear the same name in every process
+    def __repr__(self):  # without an address, so that tests have the same name in every process
         return "EvenOrOdd()"
 
 
@@ -40,7 +40,7 @@ PRISM = [
 ANATOMY = [md.Anatomy(l=2, sensitive="x0"), md.AnatomyClassifier(l=2, sensitive="x0", random_state=0)]
 
 
-_ROWS_ARE_DRAWN = "rows are drawn by chance (set aside, or into batches), other ones where a row stands for several"
+_ROWS_ARE_DRAWN = "rows are drawn at random (set aside or into batches): a weighted row differs from repeated rows"
 
 
 def expected_failures(estimator):
@@ -54,7 +54,7 @@ def expected_failures(estimator):
         frames = ("sample_weights_pandas_series", "classifier_data_not_an_array", "regressor_data_not_an_array")
         return {
             **{f"check_{name}": "the frame of this check has no column 'x0' to be sensitive" for name in frames},
-            "check_classifiers_train": "one of its two columns is sensitive, and the other one alone tells too little",
+            "check_classifiers_train": "one of its two columns is sensitive, and the other one predicts too little",
         }
     if isinstance(estimator, md.Anatomy):
         return {"check_estimators_pickle": "the check makes values of the sensitive column missing, which is refused"}
@@ -80,7 +80,7 @@ def keep_contract(estimator, check):
     if type(estimator) in map(type, NEURAL):
         pytest.importorskip("torch", reason="PyTorch is not there; it comes with the extra 'neural'")
     with warnings.catch_warnings():
-        # The columns of the checks' records are all numbers.
+        # All columns of the checks' records are numbers.
         if type(estimator) in map(type, ANATOMY):
             warnings.simplefilter("ignore", md.errors.PrivacyWarning)
         check(estimator)

@@ -1,4 +1,4 @@
-"""What users rely on is as it was frozen: names, signatures, help texts, and the bytes of artifacts and exports."""
+"""What users rely on has not changed: names, signatures, help texts, and the bytes of artifacts and exports."""
 
 import importlib.metadata
 import re
@@ -11,7 +11,7 @@ CONSTRAINTS = Path(__file__).parents[2] / "constraints.txt"
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_it_is_as_it_was_frozen(part):
+def test_nothing_frozen_has_changed(part):
     if part == "help" and (other := [name for name in ("typer", "click") if installed(name) != pinned(name)]):
         pytest.skip(f"help texts are frozen as the pinned {other[0]} lays them out")
     assert difference(part) == "", "if you mean this change, run make freeze"

@@ -1,4 +1,4 @@
-"""One hostile table through every way out: HTML, JavaScript, SQL, CSV, JSON. Nothing is executed, the buckets agree."""
+"""One hostile table in every output: HTML, JavaScript, SQL, CSV, JSON. Nothing is executed, the buckets agree."""
 
 import json
 from html.parser import HTMLParser
@@ -52,11 +52,11 @@ def hostile():
     X = X.mask(absent, None)
     schema = md.Schema(attributes=tuple(md.Attribute(name=name, kind="category") for name in X.columns))
     g = md.Uniform(buckets=5, schema=schema).fit(X).generalization_
-    kept = md.FeatureSelection(k=len(X.columns), score_func="mutual_information", schema=schema)
-    return X, g, kept
+    selection = md.FeatureSelection(k=len(X.columns), score_func="mutual_information", schema=schema)
+    return X, g, selection
 
 
-def told(g, X):
+def labels_of(g, X):
     return g.transform(X).astype(object).to_dict("records")
 
 
@@ -64,7 +64,7 @@ def test_javascript_gives_the_same_buckets(hostile, tmp_path):
     X, g, _ = hostile
     records = X.astype(object).where(X.notna(), None).to_dict("records")[:2000]
     found = in_node(tmp_path)(g, [["generalize", {"map": list(record.items())}] for record in records])
-    assert [result["given"] for result in found["results"]] == told(g, X[:2000])
+    assert [result["given"] for result in found["results"]] == labels_of(g, X[:2000])
 
 
 def test_sql_gives_the_same_buckets_and_leaves_the_table_alone(hostile):
@@ -74,7 +74,7 @@ def test_sql_gives_the_same_buckets_and_leaves_the_table_alone(hostile):
         connection.execute('CREATE TABLE "people; --" AS SELECT * FROM given')
         found = connection.execute(g.to_sql(["people; --"])).fetchall()
         assert connection.execute('SELECT count(*) FROM "people; --"').fetchone() == (len(X),)
-    assert found == [tuple(row.values()) for row in told(g, X)]
+    assert found == [tuple(row.values()) for row in labels_of(g, X)]
 
 
 def test_csv_gives_the_same_buckets(hostile, tmp_path):
@@ -86,11 +86,11 @@ def test_csv_gives_the_same_buckets(hostile, tmp_path):
     )
     assert result.exit_code == 0, result.output
     written = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
-    assert written.to_dict("records") == told(g, X)
+    assert written.to_dict("records") == labels_of(g, X)
 
 
 class _Scripts(HTMLParser):
-    """How many elements could run something."""
+    """Collect the elements and handlers that could run something."""
 
     def __init__(self):
         super().__init__()
@@ -101,39 +101,41 @@ class _Scripts(HTMLParser):
         self.handlers += [name for name, _ in attributes if name.startswith("on")]
 
 
-def test_the_form_holds_one_script_and_it_is_its_own(hostile):
+def test_the_form_holds_only_its_own_script(hostile):
     parser = _Scripts()
     parser.feed(form_page(hostile[1]))
     assert [tag for tag in parser.active if tag != "link"] == ["script"]
     assert parser.handlers == []
 
 
-def test_the_contract_and_the_service_take_the_records_and_keep_them_as_they_are(hostile, tmp_path):
+def test_json_schema_and_service_accept_the_records_and_the_store_keeps_them_unchanged(hostile, tmp_path):
     X, g, _ = hostile
-    records = told(g, X[:50])
+    records = labels_of(g, X[:50])
     validator = jsonschema.Draft202012Validator(g.to_json_schema())
     service = Service(Bundle(g), tmp_path / "data.duckdb")
     try:
         for record in records:
             validator.validate(record)
             assert service.send("/records", record).status_code == 201
-        kept = [json.loads(entry.record) for entry in service.store.entries(service.bundle.identity)]
+        stored = [json.loads(entry.record) for entry in service.store.entries(service.bundle.identity)]
     finally:
         service.close()
-    as_text = sorted(json.dumps(record) for record in kept)
+    as_text = sorted(json.dumps(record) for record in stored)
     assert as_text == sorted(json.dumps(record) for record in records)
 
 
-def test_an_attribute_kept_with_ten_thousand_categories_is_told_alike_everywhere(hostile, tmp_path):
-    X, _, kept = hostile
-    g = kept.fit(X, X["many"].isna()).generalization_
+def test_a_kept_attribute_of_ten_thousand_categories_has_the_same_labels_everywhere(hostile, tmp_path):
+    X, _, selection = hostile
+    g = selection.fit(X, X["many"].isna()).generalization_
     assert len(g.buckets["many"]) >= 10_000
     sample = X[:300]
     format = record_format(g)
-    assert [format.record(format.check(record)) for record in told(g, sample)] == told(g, sample)
+    assert [format.record(format.check(record)) for record in labels_of(g, sample)] == labels_of(g, sample)
     records = sample.astype(object).where(sample.notna(), None).to_dict("records")
     found = in_node(tmp_path)(g, [["generalize", {"map": list(record.items())}] for record in records])
-    assert [result["given"] for result in found["results"]] == told(g, sample)
+    assert [result["given"] for result in found["results"]] == labels_of(g, sample)
     with duckdb.connect() as connection:
         connection.register("people", sample)
-        assert connection.execute(g.to_sql("people")).fetchall() == [tuple(row.values()) for row in told(g, sample)]
+        assert connection.execute(g.to_sql("people")).fetchall() == [
+            tuple(row.values()) for row in labels_of(g, sample)
+        ]

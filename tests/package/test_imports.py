@@ -1,4 +1,4 @@
-"""What may import what (DESIGN §1), that each name stands for one thing, and that `import modicum` stays cheap."""
+"""Packages import only from below, each name has one meaning, and `import modicum` stays cheap."""
 
 import ast
 import collections
@@ -71,18 +71,18 @@ def test_nothing_imports_the_command_line():
     assert importers == []
 
 
-def test_no_folder_is_too_full_to_look_through():
+def test_no_folder_has_more_than_15_files():
     files = collections.Counter(path.parent for path in FILES if path.name != "__init__.py")
     assert {str(folder): count for folder, count in files.items() if count > 15} == {}
 
 
-def test_a_file_name_stands_for_one_thing():
-    parts = {"base", "data", "page", "kernel"}  # what several folders have one of
+def test_a_file_name_has_one_meaning():
+    parts = {"base", "data", "page", "kernel"}  # names that several folders use
     names = collections.Counter(path.stem for path in FILES)
     assert {name for name, count in names.items() if count > 1} - parts == {"__init__"}
 
 
-def test_a_class_name_stands_for_one_thing():
+def test_a_class_name_has_one_meaning():
     trees = {path: ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in FILES}
     names = collections.Counter(node.name for tree in trees.values() for node in tree if isinstance(node, ast.ClassDef))
     assert {name for name, count in names.items() if count > 1} == set()
@@ -99,7 +99,7 @@ HEAVY = ["pandas", "numpy", "narwhals", "sklearn", "numba", "duckdb", "jinja2"]
 
 
 def loaded_after(*words: object, folder: Path) -> tuple[int, str, set[str]]:
-    """Run a command in a process of its own: its exit code, what it says, and the modules that it has loaded."""
+    """Run a command in a new process; return its exit code, its messages and the modules that it loaded."""
     code = (
         "import atexit, sys\n"
         "sys.argv = ['modicum', *sys.argv[1:]]\n"
@@ -115,7 +115,7 @@ def own(modules: set[str]) -> set[str]:
     return {name for name in modules if name.split(".")[0] == "modicum"}
 
 
-def test_help_loads_nothing_that_only_work_needs(tmp_path):
+def test_help_loads_no_heavy_module(tmp_path):
     code, _, modules = loaded_after("--help", folder=tmp_path)
     assert code == 0
     assert not modules & {*HEAVY, "modicum.evaluation", "modicum.attacks", "modicum.minimizers"}
@@ -145,26 +145,26 @@ def test_help_loads_nothing_that_only_work_needs(tmp_path):
 def test_an_absent_file_is_refused_before_anything_heavy_is_loaded(words, tmp_path):
     (tmp_path / "there.json").write_text("{}", encoding="utf-8")
     (tmp_path / "there.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    code, said, modules = loaded_after(*words, folder=tmp_path)
+    code, message, modules = loaded_after(*words, folder=tmp_path)
     assert code == 2
-    assert said.startswith("modicum: The file 'absent.")
+    assert message.startswith("modicum: The file 'absent.")
     assert modules & {*HEAVY} == set()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["modules.txt", "there.csv", "there.json"]
 
 
 @pytest.mark.parametrize("engine", [["--engine", "duckdb"], []])
-def test_an_address_is_left_to_the_engine(engine, tmp_path):
+def test_an_address_is_checked_by_the_engine(engine, tmp_path):
     import modicum as md
 
     md.Uniform(buckets=2).fit(md.datasets.load_adult().X).generalization_.save(tmp_path / "g.json")
     words = ["apply", "g.json", "s3://bucket/people", "-o", "o.csv", *engine]
-    code, said, _ = loaded_after(*words, folder=tmp_path)
+    code, message, _ = loaded_after(*words, folder=tmp_path)
     assert code == 2
-    assert "use the engine 'spark'" in said
+    assert "use the engine 'spark'" in message
 
 
 @pytest.mark.parametrize("words", [["people", "--engine", "spark"], ["--engine", "spark", "people"]])
-def test_a_path_of_spark_need_not_be_on_this_machine(words):
+def test_a_path_for_spark_may_be_on_another_machine(words):
     import typer
     from typer.testing import CliRunner
 
@@ -189,13 +189,13 @@ def test_a_command_loads_what_it_needs_and_little_else(tmp_path):
     md.Uniform(buckets=2).fit(X).generalization_.save(tmp_path / "g.json")
 
     quasi = ["--quasi-identifiers", "age,sex"]
-    code, said, modules = loaded_after("anonymize", "people.csv", "-o", "k.csv", *quasi, folder=tmp_path)
-    assert code == 0, said
+    code, message, modules = loaded_after("anonymize", "people.csv", "-o", "k.csv", *quasi, folder=tmp_path)
+    assert code == 0, message
     assert (tmp_path / "k.csv").exists()
     assert len(own(modules)) < 120
 
-    code, said, modules = loaded_after("apply", "g.json", "people.csv", "-o", "o.csv", folder=tmp_path)
-    assert code == 0, said
+    code, message, modules = loaded_after("apply", "g.json", "people.csv", "-o", "o.csv", folder=tmp_path)
+    assert code == 0, message
     assert (tmp_path / "o.csv").exists()
     assert len(own(modules)) < 80
 
@@ -210,7 +210,7 @@ def test_a_name_loads_what_it_needs_and_little_else():
         assert count < most, f"{name} loads {count} modules"
 
 
-def test_public_names_are_there():
+def test_public_names_exist():
     import modicum as md
 
     for name in md.__all__:

@@ -1,4 +1,4 @@
-"""Ctrl-C: long work stops where its result is whole, says so, and leaves the program as it was."""
+"""Ctrl-C: long work stops with a complete result, warns, and restores the program's signal handler."""
 
 import os
 import signal
@@ -19,20 +19,20 @@ from modicum.trees.tree import Tree
 
 @pytest.fixture(autouse=True)
 def _default_handler():
-    """Ctrl-C as Python has it, whatever ran before; and a test that leaves another one behind fails."""
+    """Set Python's own Ctrl-C handler; a test that leaves another one behind fails."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    left = signal.signal(signal.SIGINT, before)
-    assert left is signal.default_int_handler
+    after = signal.signal(signal.SIGINT, before)
+    assert after is signal.default_int_handler
 
 
 def ctrl_c() -> None:
-    """As the terminal sends it; Python's handler has run when this returns."""
+    """Send Ctrl-C as a terminal does; Python's handler has run when this returns."""
     signal.raise_signal(signal.SIGINT)
 
 
 def work(what: str = "counting", presses: int = 0) -> bool:
-    """Work during which Ctrl-C is pressed some times: whether it was asked to stop."""
+    """Press Ctrl-C some times during work; return whether it was asked to stop."""
     with stoppable(what) as stop:
         for _ in range(presses):
             ctrl_c()
@@ -40,7 +40,7 @@ def work(what: str = "counting", presses: int = 0) -> bool:
 
 
 def at_call(function, number: int, then=ctrl_c):
-    """The function, which presses Ctrl-C when it is called for the number-th time, and what it counted."""
+    """Make a function press Ctrl-C at its number-th call; return it and the list of its calls."""
     calls = []
 
     def counted(*args, **kwargs):
@@ -58,21 +58,21 @@ def table(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
     return X, (X["a"] + X["b"] * random.integers(0, 2, n) > 20).to_numpy().astype(int)
 
 
-def test_work_that_nobody_stops_goes_on_in_silence():
+def test_work_without_ctrl_c_goes_on_silently():
     with stoppable("counting") as stop:
         assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         assert not stop.asked
 
 
-def test_the_first_ctrl_c_asks_and_is_told_once_at_the_end():
-    with pytest.warns(StoppedWarning, match=r"^Stopped counting early; the best so far is kept\.$") as told:
+def test_the_first_ctrl_c_asks_to_stop_and_warns_once_at_the_end():
+    with pytest.warns(StoppedWarning, match=r"^Stopped counting early; the best so far is kept\.$") as warned:
         assert work(presses=1)
-    assert len(told) == 1
+    assert len(warned) == 1
     with pytest.raises(KeyboardInterrupt):
-        ctrl_c()  # afterwards it is an ordinary one
+        ctrl_c()  # afterwards Ctrl-C interrupts as usual
 
 
-def test_a_signal_from_outside_is_heard():
+def test_a_signal_from_outside_is_noticed():
     def waits() -> bool:
         with stoppable("waiting") as stop:
             os.kill(os.getpid(), signal.SIGINT)
@@ -97,7 +97,7 @@ def test_an_error_leaves_the_handler_as_it_was():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_handler_of_the_program_s_own_is_left_alone():
+def test_the_programs_own_handler_is_left_alone():
     heard = []
 
     def own(number, frame):
@@ -114,18 +114,18 @@ def test_a_handler_of_the_program_s_own_is_left_alone():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def test_only_the_outermost_work_hears_ctrl_c():
+def test_only_the_outermost_work_notices_ctrl_c():
     def whole() -> tuple[bool, bool]:
         with stoppable("the whole") as outer:
             part = work("a part", presses=1)
             return outer.asked, part
 
-    with pytest.warns(StoppedWarning, match="Stopped the whole") as told:
+    with pytest.warns(StoppedWarning, match="Stopped the whole") as warned:
         assert whole() == (True, False)
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
-def test_a_thread_installs_nothing():
+def test_a_thread_installs_no_handler():
     seen = []
 
     def elsewhere():
@@ -138,7 +138,7 @@ def test_a_thread_installs_nothing():
     assert seen == [signal.default_int_handler, False]
 
 
-def test_a_minimizer_in_a_thread_is_fitted_as_in_the_main_one():
+def test_a_minimizer_is_fitted_in_a_thread_as_in_the_main_thread():
     X, y = table()
     expected = md.Iterative().fit(X, y).generalization_
     found = []
@@ -165,7 +165,7 @@ def test_a_tree_stopped_early_is_the_smaller_tree(monkeypatch):
     assert len(stopped.transform(X)) == len(X)
 
 
-def test_iterative_stopped_early_keeps_the_buckets_not_yet_taken(monkeypatch):
+def test_iterative_stopped_early_keeps_the_buckets_not_yet_removed(monkeypatch):
     X, y = table()
     whole = md.Iterative(max_error=1).fit(X, y)
     error, calls = at_call(iterative._Search.error, 4)
@@ -178,7 +178,7 @@ def test_iterative_stopped_early_keeps_the_buckets_not_yet_taken(monkeypatch):
     assert set(stopped.impact_) == set(X.columns)
 
 
-def test_a_path_stopped_early_holds_what_was_reached(monkeypatch):
+def test_a_path_stopped_early_holds_the_points_reached(monkeypatch):
     X, y = table()
     shares = [0.2, 0.5, 1.0]
     coarsened, _ = at_call(md.Iterative._coarsen, 2)
@@ -191,7 +191,7 @@ def test_a_path_stopped_early_holds_what_was_reached(monkeypatch):
 
 
 @pytest.mark.parametrize("method", [md.AdversarialTraining, md.MutualInformation])
-def test_a_network_stopped_early_is_fitted_all_the_same(method, monkeypatch):
+def test_a_network_stopped_early_is_still_fitted(method, monkeypatch):
     pytest.importorskip("torch", reason="PyTorch is not there; it comes with the extra 'neural'")
     X, y = table()
     step, calls = at_call(neural.Training._step, 3)
@@ -240,7 +240,7 @@ def test_results_come_in_order_on_any_number_of_cores():
     assert run_all([], "nothing") == []
 
 
-def test_a_piece_that_fails_is_heard_on_any_number_of_cores():
+def test_the_error_of_a_piece_is_raised_on_any_number_of_cores():
     def fails():
         raise ValueError("this piece")
 
@@ -250,7 +250,7 @@ def test_a_piece_that_fails_is_heard_on_any_number_of_cores():
 
 
 @pytest.mark.parametrize("n_jobs", [0, True, 1.5, "two"])
-def test_a_number_of_cores_that_makes_no_sense(n_jobs):
+def test_an_invalid_number_of_cores_is_refused(n_jobs):
     with pytest.raises(ParameterError, match=r"'n_jobs' parameter must be an int ≥ 1, -1 for all cores, or None"):
         cores(n_jobs)
 

@@ -1,4 +1,4 @@
-"""What must hold for every table: strictness, totality, round trips, the tree's promise, one meaning everywhere."""
+"""Properties of every table: strictness, totality, round trips, the tree's promise, one meaning everywhere."""
 
 import json
 
@@ -24,8 +24,8 @@ METHODS = st.sampled_from(
 )
 
 
-def unlike(X: pd.DataFrame, schema: md.Schema) -> pd.DataFrame:
-    """Records that the fit never saw: numbers beyond and between, new categories, missing everywhere."""
+def with_unseen(X: pd.DataFrame, schema: md.Schema) -> pd.DataFrame:
+    """Add records that the fit never saw: numbers outside and between, new categories, missing values."""
     rows = {}
     for a in schema:
         if a.kind == "date":
@@ -45,7 +45,7 @@ def unlike(X: pd.DataFrame, schema: md.Schema) -> pd.DataFrame:
 def test_every_record_has_exactly_one_bucket(table, method):
     X, y, schema = table
     g = method(schema).fit(X, y).generalization_
-    everything = unlike(X, schema)
+    everything = with_unseen(X, schema)
     codes = g.codes(everything)
     for j, partition in enumerate(g.partitions):
         if not isinstance(partition, FullDetail):
@@ -66,14 +66,14 @@ def test_json_round_trip(table, method):
     g = method(schema).fit(X, y).generalization_
     again = md.Generalization.from_dict(json.loads(json.dumps(g.to_dict())))
     assert again == g
-    assert np.array_equal(again.codes(unlike(X, schema)), g.codes(unlike(X, schema)))
+    assert np.array_equal(again.codes(with_unseen(X, schema)), g.codes(with_unseen(X, schema)))
 
 
 @given(tables(max_rows=120), st.sampled_from([0.0, 0.2, 0.6]), st.integers(1, 4))
-def test_the_tree_cannot_tell_a_record_from_its_generalization(table, privacy, min_leaf):
+def test_the_tree_cannot_distinguish_a_record_from_its_generalization(table, privacy, min_leaf):
     X, y, schema = table
     pat = md.PrivacyTree(max_leaves=16, min_leaf=min_leaf, privacy=privacy, schema=schema).fit(X, y)
-    everything = unlike(X, schema)
+    everything = with_unseen(X, schema)
     for size, g in zip((3, 16), pat.path([3, 16]), strict=True):
         values = g.transform(everything, output="values")
         leaf = pat.tree_.apply(pat.coder_.encode(everything), size)
@@ -114,7 +114,7 @@ def test_a_representative_lies_in_its_bucket(table, method):
 def test_pandas_polars_numpy_duckdb_and_exported_sql_agree(table, method):
     X, y, schema = table
     g = method(schema).fit(X, y).generalization_
-    everything = unlike(X, schema)
+    everything = with_unseen(X, schema)
     buckets = [p.name for p in g.partitions if p.labels and p.name in g.needed]
     expected = g.transform(everything)[buckets].astype(object)
     assert np.array_equal(g.codes(everything.to_numpy(dtype=object)), g.codes(everything))
@@ -136,12 +136,12 @@ def _same(found: dict, expected: pd.DataFrame) -> None:
 
 
 @given(tables(), st.integers(0, 5))
-def test_the_intersection_tells_what_both_tell(table, seed):
+def test_the_intersection_distinguishes_what_either_one_does(table, seed):
     X, _, schema = table
     a = md.Uniform(buckets=2, schema=schema, random_state=seed).fit(X).generalization_
     b = md.Uniform(buckets=3, schema=schema, random_state=seed + 1).fit(X).generalization_
     both = a.intersect(b)
-    everything = unlike(X, schema)
+    everything = with_unseen(X, schema)
     pairs = np.concatenate([a.codes(everything), b.codes(everything)], axis=1)
     joint = both.codes(everything)
     d = len(a.names)

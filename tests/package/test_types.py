@@ -112,7 +112,7 @@ def test_a_representative_is_not_rounded_to_fit_a_column():
         assert listed(g.transform(X, output="values")) == [1.5, 1.0, 3.0]
 
 
-def test_integers_beyond_2_to_the_53_stay_apart(tmp_path):
+def test_integers_beyond_2_to_the_53_stay_different(tmp_path):
     big = 2**53
     numbers = [big, big + 1, big + 3]
     code = md.Attribute(name="code", kind="category", storage="integer")
@@ -127,7 +127,7 @@ def test_integers_beyond_2_to_the_53_stay_apart(tmp_path):
         assert listed(g.transform(scan_table(connection, tmp_path / "t.csv", g.schema))) == list(map(str, numbers))
 
 
-def test_a_number_is_no_text_that_only_looks_like_it():
+def test_a_number_differs_from_text_that_looks_like_it():
     code = md.Attribute(name="code", kind="category")
     g = one(code, groups(code, [["01", "1e1", "nan", "1_0"], ["1"]]))
     for values in ([1, 10], [1.0, 10.0]):
@@ -150,7 +150,7 @@ def test_canonical_text_of_every_dtype(values, words):
     assert texts(as_frame(pd.DataFrame({"x": values}))["x"])[1] == words
 
 
-def test_what_an_engine_cannot_compare_it_says():
+def test_columns_that_cannot_be_compared_are_refused():
     day = md.Attribute(name="day", kind="category")
     g = one(day, groups(day, [["2020-01-01"]]))
     with pytest.raises(DataError, match="'day' is a category but has the type Date"):
@@ -168,7 +168,7 @@ def test_a_refusal_holds_for_a_kept_number_everywhere():
                 g.transform(X, output=output)
 
 
-def test_pyarrow_tables():
+def test_pyarrow_tables_keep_their_columns():
     X = pa.table({"a": [1.0, None, 30.0], "c": ["x", "y", None]})
     g = md.Uniform(buckets=2).fit(X).generalization_
     for output in ("labels", "codes", "values"):
@@ -197,7 +197,7 @@ def test_a_path_is_a_file_and_not_a_pattern(tmp_path):
     assert list(read_table(folder / "p.csv").columns) == ["a", "b"]
 
 
-def test_a_ragged_file_is_called_ragged_and_no_line_is_shown(tmp_path):
+def test_a_ragged_file_is_refused_without_showing_a_line(tmp_path):
     rows = [f"{i},{i % 7}" for i in range(30_000)]
     rows[25_000] = "1,2,MARY-SECRET"
     (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(rows) + "\n")
@@ -217,7 +217,7 @@ def test_a_ragged_file_is_called_ragged_and_no_line_is_shown(tmp_path):
         read_table(tmp_path / "u.csv")
 
 
-def test_names_that_differ_only_in_case(tmp_path):
+def test_names_that_differ_only_in_case_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("Age,age\n1,2\n")
     with pytest.raises(DataError, match="'age' appears more than once"):
         read_table(tmp_path / "t.csv")

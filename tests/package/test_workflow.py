@@ -1,4 +1,4 @@
-"""`md.minimize` from start to end: the same in Python as on the command line, on any table, clear where it cannot."""
+"""`md.minimize` from start to end: the same in Python as on the command line, for any table, with clear refusals."""
 
 import json
 
@@ -28,14 +28,14 @@ def parts(train, validation, test) -> Split:
 
 
 def command(*words: object) -> str:
-    """What a command prints for programs."""
+    """Run a command with --json and return its output."""
     result = CliRunner().invoke(app, [*map(str, words), "--json"])
     assert result.exit_code == 0, (result.output, result.exception)
     return result.stdout
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "parameters",
     [
         {},
         {"keep": 0.6},
@@ -47,18 +47,18 @@ def command(*words: object) -> str:
     ],
     ids=str,
 )
-def test_python_and_command_line_give_the_same_bytes(adult, asked, tmp_path):
+def test_python_and_command_line_give_the_same_bytes(adult, parameters, tmp_path):
     X, y = adult
     X.assign(income=y).to_parquet(tmp_path / "people.parquet")
-    made = md.minimize(X, y, personal=PERSONAL, progress=False, **asked)
-    made.generalization.save(tmp_path / "python.json")
+    minimized = md.minimize(X, y, personal=PERSONAL, progress=False, **parameters)
+    minimized.generalization.save(tmp_path / "python.json")
     options = ["--label", "income", "--personal", ",".join(PERSONAL), "-o", tmp_path / "command.json"]
-    options += [text for name, value in asked.items() for text in (f"--{name.replace('_', '-')}", value)]
+    options += [text for name, value in parameters.items() for text in (f"--{name.replace('_', '-')}", value)]
     found = json.loads(command("minimize", tmp_path / "people.parquet", *options))["search"]
     assert (tmp_path / "command.json").read_bytes() == (tmp_path / "python.json").read_bytes()
-    assert (found is None) == (made.choice is None)
+    assert (found is None) == (minimized.choice is None)
     for name in () if found is None else ("error", "skill_kept", "adversary_error", "considered"):
-        assert found[name] == getattr(made.choice, name)
+        assert found[name] == getattr(minimized.choice, name)
 
 
 def test_python_and_command_line_give_the_same_report(adult, tmp_path):
@@ -68,91 +68,93 @@ def test_python_and_command_line_give_the_same_report(adult, tmp_path):
     places = ["-o", tmp_path / "g.json", "--report", tmp_path / "r.html"]
     command("minimize", tmp_path / "people.parquet", *options, *places)
     written = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    made = md.minimize(X, y, personal=PERSONAL, keep=0.5, progress=False)
-    report = made.report("Help", by=["sex"], progress=False).to_dict()
+    minimized = md.minimize(X, y, personal=PERSONAL, keep=0.5, progress=False)
+    report = minimized.report("Help", by=["sex"], progress=False).to_dict()
     assert {**report, "provenance": {**report["provenance"], "command": None}} == {
         **written,
         "provenance": {**written["provenance"], "command": None},
     }
     assert report["alternatives"]["source"] == "merge path"
-    assert made.why in json.dumps(report["alternatives"], ensure_ascii=False)
+    assert minimized.why in json.dumps(report["alternatives"], ensure_ascii=False)
 
 
-def test_any_form_of_a_table_gives_the_same(adult):
+def test_any_form_of_a_table_gives_the_same_result(adult):
     X, y = adult
     options = {"personal": PERSONAL, "keep": 0.5, "progress": False}
-    made = md.minimize(X, y, **options)
+    minimized = md.minimize(X, y, **options)
     for other in (
         md.minimize(X.assign(income=y), "income", **options),
         md.minimize(as_polars(X.assign(income=y)), "income", **options),
         md.minimize(X.set_index(np.arange(len(X)) + 7), y.tolist(), **options),
     ):
-        assert other.generalization.partitions == made.generalization.partitions
+        assert other.generalization.partitions == minimized.generalization.partitions
     numbers = X[["age", "hours-per-week"]].to_numpy()
     assert md.minimize(numbers, y, keep=0.3, progress=False).generalization.names == ["x0", "x1"]
 
 
-def test_one_s_own_rows_are_learned_from_chosen_on_and_reported_on(adult):
+def test_a_users_split_decides_which_rows_train_choose_and_report(adult):
     X, y = adult
     rows = np.arange(4_000)
     split = Split(train=rows[:2_000], validation=rows[2_000:2_500], test=rows[2_500:3_500])
-    made = md.minimize(X, y, personal=PERSONAL, split=split, progress=False)
-    assert made.split is split
-    assert made.evidence(depth="quick", progress=False).utility.records == 1_000
+    minimized = md.minimize(X, y, personal=PERSONAL, split=split, progress=False)
+    assert minimized.split is split
+    assert minimized.evidence(depth="quick", progress=False).utility.records == 1_000
     same = md.minimize(X[:3_500], y[:3_500], personal=PERSONAL, split=split, progress=False)
-    assert same.generalization == made.generalization
+    assert same.generalization == minimized.generalization
 
 
-def test_other_generalizations_may_stand_beside_the_chosen_one(adult):
-    made = md.minimize(*(part[:1_000] for part in adult), personal=PERSONAL, progress=False)
-    others = [made.generalization, made.generalization.drop("age")]
-    found = made.evidence(path=others, why="By hand.", progress=False).alternatives
+def test_other_generalizations_may_be_compared_with_the_chosen_one(adult):
+    minimized = md.minimize(*(part[:1_000] for part in adult), personal=PERSONAL, progress=False)
+    others = [minimized.generalization, minimized.generalization.drop("age")]
+    found = minimized.evidence(path=others, why="By hand.", progress=False).alternatives
     assert (found.why, found.considered) == ("By hand.", 2)
-    assert made.evidence(progress=False).alternatives.considered == len(made.path)
+    assert minimized.evidence(progress=False).alternatives.considered == len(minimized.path)
 
 
-def test_a_person_s_rows_stay_together_and_count_once(adult):
+def test_a_persons_rows_stay_together_and_count_once(adult):
     X, y = adult
     X = X.assign(who=np.arange(len(X)) // 4)
-    made = md.minimize(X, y, personal=PERSONAL, person="who", min_group=20, progress=False)
-    parts = [set(X["who"].iloc[rows]) for rows in (made.split.train, made.split.validation, made.split.test)]
+    minimized = md.minimize(X, y, personal=PERSONAL, person="who", min_group=20, progress=False)
+    parts = [
+        set(X["who"].iloc[rows]) for rows in (minimized.split.train, minimized.split.validation, minimized.split.test)
+    ]
     assert not parts[0] & parts[1] | parts[0] & parts[2] | parts[1] & parts[2]
-    assert "who" not in made.generalization.names
-    train = X.iloc[made.split.train]
-    cells = pd.Series(list(map(tuple, made.generalization.codes(train))), index=train.index)
+    assert "who" not in minimized.generalization.names
+    train = X.iloc[minimized.split.train]
+    cells = pd.Series(list(map(tuple, minimized.generalization.codes(train))), index=train.index)
     assert train["who"].groupby(cells).nunique().min() >= 20
     with pytest.raises(ParameterError, match="more than the 600 people of the training part"):
         md.minimize(X, y, person="who", min_group=700)
 
 
-def test_in_an_engine_the_tree_is_grown_from_counts_and_a_sample_does_the_rest(adult):
+def test_an_engine_grows_the_tree_from_counts_and_draws_a_sample_for_the_rest(adult):
     X, y = adult
     table = held_in("duckdb", X.assign(income=y))
-    made = md.minimize(table, "income", personal=PERSONAL, max_leaves=6, progress=False)
+    minimized = md.minimize(table, "income", personal=PERSONAL, max_leaves=6, progress=False)
     in_memory = md.PrivacyTree(max_leaves=6, personal=PERSONAL).fit(X, y).generalization_
-    assert made.generalization.partitions == in_memory.partitions
-    assert (made.choice, made.path, made.split, made.why) == (None, (), None, None)
+    assert minimized.generalization.partitions == in_memory.partitions
+    assert (minimized.choice, minimized.path, minimized.split, minimized.why) == (None, (), None, None)
     with pytest.raises(DataError, match="draw some of them from the engine with the 'sample' parameter"):
-        made.evidence()
+        minimized.evidence()
     drawn = md.minimize(table, "income", personal=PERSONAL, sample=1_200, keep=0.3, progress=False)
     assert drawn.sample_check.records == 1_200
     assert drawn.evidence(depth="quick", progress=False).utility.records == 360
 
 
-def test_what_is_said_of_columns_meets_the_schema(adult):
+def test_options_about_columns_are_added_to_the_schema(adult):
     X, y = adult
     X = X.assign(zip=np.arange(len(X)) % 7, passport=[f"p{i}" for i in range(len(X))])
     given = md.Schema.infer(X).replace("age", locked=True)
     roles = {"categories": ["zip"], "identifiers": ["passport"], "missing": ["?"], "person": None}
-    made = md.minimize(X, y, schema=given, personal=["sex"], keep=0.3, progress=False, **roles)
-    schema = made.generalization.schema
+    minimized = md.minimize(X, y, schema=given, personal=["sex"], keep=0.3, progress=False, **roles)
+    schema = minimized.generalization.schema
     assert (schema["zip"].kind, schema.personal) == ("category", ["sex"])
     assert (schema.label, schema.missing) == ("income", ("?",))
-    assert "passport" not in made.generalization.names
-    assert "age" in made.generalization.needed
+    assert "passport" not in minimized.generalization.names
+    assert "age" in minimized.generalization.needed
 
 
-def test_the_same_seed_gives_the_same_and_another_another_split(adult):
+def test_the_seed_decides_the_split_and_the_result(adult):
     X, y = adult
     one, same, other = (md.minimize(X, y, random_state=seed, progress=False) for seed in (3, 3, 4))
     assert one.generalization == same.generalization
@@ -187,7 +189,7 @@ def test_the_same_seed_gives_the_same_and_another_another_split(adult):
         ({"categories": "height"}, "no attribute 'height' to be a category"),
     ],
 )
-def test_bad_input_is_one_sentence(adult, options, message):
+def test_bad_input_is_refused_in_one_sentence(adult, options, message):
     X, y = adult
     given = {"y": y, "progress": False, **options}
     with pytest.raises(md.errors.ModicumError) as caught:
@@ -210,50 +212,50 @@ def test_a_label_that_is_also_a_column_is_refused(adult):
         md.minimize(X.assign(y=1), y.tolist())
 
 
-def test_a_label_without_a_name_is_the_schema_s(adult):
+def test_a_label_without_a_name_takes_the_schemas(adult):
     X, y = adult
     schema = md.Schema.infer(X.assign(income=y), label="income", personal=PERSONAL)
-    made = md.minimize(X, y.to_numpy(), schema=schema, keep=0.3, progress=False)
-    assert made.generalization == md.minimize(X, y, schema=schema, keep=0.3, progress=False).generalization
-    assert made.schema.label == "income"
+    minimized = md.minimize(X, y.to_numpy(), schema=schema, keep=0.3, progress=False)
+    assert minimized.generalization == md.minimize(X, y, schema=schema, keep=0.3, progress=False).generalization
+    assert minimized.schema.label == "income"
 
 
-def test_one_text_that_means_missing_is_not_taken_for_its_letters(adult):
-    made = md.minimize(*adult, keep=0.3, missing="NA", categories="sex", progress=False)
-    assert made.generalization.schema.missing == ("NA",)
+def test_one_text_that_means_missing_is_not_split_into_letters(adult):
+    minimized = md.minimize(*adult, keep=0.3, missing="NA", categories="sex", progress=False)
+    assert minimized.generalization.schema.missing == ("NA",)
 
 
 def test_a_report_on_too_few_people_is_refused_before_the_work(adult, monkeypatch):
     X, y = (part[:250] for part in adult)
-    made = md.minimize(X, y, progress=False)
+    minimized = md.minimize(X, y, progress=False)
     monkeypatch.setattr("modicum.workflow.gather_evidence", None)
     with pytest.raises(DataError, match="a report needs at least 100"):
-        made.report("Help")
+        minimized.report("Help")
 
 
-@pytest.mark.parametrize("asked", [{}, {"sample": 333, "method": "pat"}], ids=str)
-def test_it_can_be_refused_before_anything_is_learned(adult, asked, tmp_path, monkeypatch):
+@pytest.mark.parametrize("parameters", [{}, {"sample": 333, "method": "pat"}], ids=str)
+def test_too_few_people_for_a_report_are_refused_before_learning(adult, parameters, tmp_path, monkeypatch):
     X, y = adult
     X = X.assign(who=np.arange(len(X)) // 4)
-    if not asked:
+    if not parameters:
         X, y = X[:1_200], y[:1_200]
     X.assign(income=y).to_parquet(tmp_path / "people.parquet")
     for fit in ("MergePath.fit", "PrivacyTree.fit"):
         monkeypatch.setattr(f"modicum.minimizers.{fit}", None)
     with pytest.raises(DataError, match=r"There are \d\d people in the test records.*at least 100"):
-        md.minimize(X, y, person="who", for_report=True, **asked)
+        md.minimize(X, y, person="who", for_report=True, **parameters)
     options = ["--label", "income", "--person", "who", "-o", tmp_path / "g.json", "--report", tmp_path / "r.html"]
-    options += [text for name, value in asked.items() for text in (f"--{name}", value)]
+    options += [text for name, value in parameters.items() for text in (f"--{name}", value)]
     result = CliRunner().invoke(app, ["minimize", str(tmp_path / "people.parquet"), *map(str, options)])
     assert "people in the test records" in str(result.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]
 
 
 @pytest.mark.filterwarnings("ignore:A sample of")
-def test_a_report_on_just_enough_people_of_a_sample_is_made(adult, tmp_path):
+def test_a_sample_with_just_enough_people_is_accepted_for_a_report(adult, tmp_path):
     X, y = adult
-    made = md.minimize(X, y, sample=333, method="pat", for_report=True, progress=False)
-    assert len(made.split.test) == 100
+    minimized = md.minimize(X, y, sample=333, method="pat", for_report=True, progress=False)
+    assert len(minimized.split.test) == 100
     with pytest.raises(ParameterError, match="'sample' parameter must be an int ≥ 1"):
         md.minimize(X, y, sample=0, for_report=True)
     with pytest.raises(ParameterError, match="A report needs the records in memory"):
@@ -264,25 +266,25 @@ def test_a_report_on_just_enough_people_of_a_sample_is_made(adult, tmp_path):
 def test_a_sample_is_drawn_from_any_form_of_records(adult):
     X, y = adult
     options = {"personal": ["age"], "sample": 1_500, "method": "pat", "progress": False}
-    made = md.minimize(X, y, **options)
+    minimized = md.minimize(X, y, **options)
     by_name = md.minimize(X.assign(income=y), "income", **options)
     in_polars = md.minimize(as_polars(X.assign(income=y)), "income", **options)
     for other in (by_name, in_polars):
-        assert other.generalization.partitions == made.generalization.partitions
-        assert other.sample_check == made.sample_check
+        assert other.generalization.partitions == minimized.generalization.partitions
+        assert other.sample_check == minimized.sample_check
     numbers = md.minimize(X[["age", "hours-per-week"]].to_numpy(), y, sample=1_500, method="pat", progress=False)
     assert numbers.generalization.names == ["x0", "x1"]
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_sample_that_is_too_small_is_warned_of(adult):
+def test_a_sample_that_is_too_small_gives_a_warning(adult):
     X, y = adult
     with pytest.warns(md.errors.DataWarning, match="A sample of 200 records may be too small"):
-        made = md.minimize(X, y, personal=["age"], sample=200, min_leaf=5, max_leaves=30, progress=False)
-    assert not made.sample_check.enough
+        minimized = md.minimize(X, y, personal=["age"], sample=200, min_leaf=5, max_leaves=30, progress=False)
+    assert not minimized.sample_check.enough
 
 
-def test_persons_are_not_parted_by_one_s_own_split(adult):
+def test_a_split_that_separates_the_rows_of_a_person_is_refused(adult):
     X, y = adult
     X = X.assign(who=np.arange(len(X)) // 2)
     with pytest.raises(ParameterError, match="parts 'train' and 'test' share a person"):
@@ -292,16 +294,16 @@ def test_persons_are_not_parted_by_one_s_own_split(adult):
         md.minimize(X.drop(columns="who"), y, schema=schema, min_group=5)
 
 
-def test_what_evidence_or_a_report_refuses_is_refused_before_the_work(adult, monkeypatch):
-    made = md.minimize(*adult, personal=PERSONAL, progress=False)
+def test_evidence_and_report_refuse_bad_options_before_the_work(adult, monkeypatch):
+    minimized = md.minimize(*adult, personal=PERSONAL, progress=False)
 
-    def worked(*given, **options):
+    def fail(*given, **options):
         raise AssertionError("worked")
 
-    monkeypatch.setattr("modicum.evaluation.alternatives", worked)
-    monkeypatch.setattr("modicum.attacks.Reconstruction.run", worked)
+    monkeypatch.setattr("modicum.evaluation.alternatives", fail)
+    monkeypatch.setattr("modicum.attacks.Reconstruction.run", fail)
     for work in ("utility", "necessity"):
-        monkeypatch.setattr(f"modicum.evaluation.evidence.generalization_evidence.{work}", worked)
+        monkeypatch.setattr(f"modicum.evaluation.evidence.generalization_evidence.{work}", fail)
     refused = [
         ({"population": 5}, "'population' parameter must be an int"),
         ({"confidence": 5}, "'confidence' parameter"),
@@ -311,33 +313,33 @@ def test_what_evidence_or_a_report_refuses_is_refused_before_the_work(adult, mon
     ]
     for options, message in refused:
         with pytest.raises(md.errors.ModicumError, match=message):
-            made.evidence(progress=False, **options)
+            minimized.evidence(progress=False, **options)
     for head in ({"purpose": 5}, {"date": "31.12.2026"}, {"people": 7}):
         with pytest.raises(ParameterError, match=f"'{next(iter(head))}' parameter"):
-            made.report(**head)
+            minimized.report(**head)
 
 
 def test_alternatives_may_be_given(adult):
-    made = md.minimize(*adult, personal=["sex"], keep=0.3, progress=False)
-    assert made.evidence(alternatives="what else", progress=False).alternatives == "what else"
+    minimized = md.minimize(*adult, personal=["sex"], keep=0.3, progress=False)
+    assert minimized.evidence(alternatives="what else", progress=False).alternatives == "what else"
 
 
-def test_a_result_shows_itself_in_a_line(adult):
-    made = md.minimize(*adult, progress=False)
-    assert repr(made).startswith("<Minimization: <Generalization: ")
-    assert "inflection point" in repr(made)
-    assert "\n" not in repr(made)
-    assert len({made, made}) == 1
+def test_the_repr_of_a_result_is_one_line(adult):
+    minimized = md.minimize(*adult, progress=False)
+    assert repr(minimized).startswith("<Minimization: <Generalization: ")
+    assert "inflection point" in repr(minimized)
+    assert "\n" not in repr(minimized)
+    assert len({minimized, minimized}) == 1
 
 
-def test_what_evidence_and_report_take_instead_is_said(adult):
-    made = md.minimize(*adult, progress=False)
+def test_evidence_and_report_name_what_they_need_instead(adult):
+    minimized = md.minimize(*adult, progress=False)
     with pytest.raises(ParameterError, match=r"Got Minimization; call its evidence\(\)"):
-        md.evidence(made)
+        md.evidence(minimized)
     with pytest.raises(ParameterError, match=r"Got Minimization; call its report\(\)"):
-        md.report(made)
+        md.report(minimized)
     with pytest.raises(ParameterError, match=r"needs full records: md.evidence\(what, X, y, X_test, y_test\)"):
-        md.evidence(made.generalization, *adult)
+        md.evidence(minimized.generalization, *adult)
     with pytest.raises(ParameterError, match=r"a release needs full records: md.evidence\(what, X\)"):
         md.evidence(md.Mondrian())
 
@@ -351,7 +353,7 @@ def test_what_evidence_and_report_take_instead_is_said(adult):
         ({"min_group": 5}, "'min_group' parameter needs the records in memory"),
     ],
 )
-def test_what_an_engine_cannot_do_is_refused(adult, options, message):
+def test_options_that_an_engine_lacks_are_refused(adult, options, message):
     X, y = adult
     with pytest.raises(ParameterError, match=message):
         md.minimize(held_in("duckdb", X.assign(income=y)), "income", **options)
