@@ -1,4 +1,4 @@
-"""A2 to A8 against data whose best adversary is known, and together."""
+"""A2 to A8 against data with a known best adversary, and all together."""
 
 import json
 
@@ -30,7 +30,7 @@ OPTIONS = {"progress": False, "n_jobs": 1}
 
 
 def best(knowledge: str) -> dict[str, float]:
-    """The least error that is possible about `secret` and `group` for someone who sees `site`."""
+    """Return the least possible errors about `secret` and `group` for an adversary who sees `site`."""
     return {
         "nothing": {"secret": 0.75, "group": 0.75},
         "non_personal": {"secret": 0.75, "group": 0.75},
@@ -51,7 +51,7 @@ def test_side_knowledge_is_used_as_well_as_possible(knowledge):
     assert result.interval[0] < result.error < result.interval[1]
 
 
-def test_what_is_not_personal_is_known_to_a3():
+def test_a3_knows_attributes_that_are_not_personal():
     attack = Reconstruction("non_personal", personal=["secret", "coin"], **OPTIONS)
     result = attack.run(showing([], KNOWN), known=KNOWN, breached=BREACHED)
     assert result.by_attribute["secret"].error == pytest.approx(0.3, abs=0.02)
@@ -59,7 +59,7 @@ def test_what_is_not_personal_is_known_to_a3():
     assert result.worst == "secret"
 
 
-def test_a_number_that_is_known_in_full_tells_what_its_buckets_do_not():
+def test_a_number_known_in_full_reveals_more_than_its_buckets():
     random = np.random.default_rng(0)
     age = random.integers(18, 90, 8_000)
     X = pd.DataFrame({"age": age.astype(float), "odd": np.where(age % 2, "odd", "even")})
@@ -72,7 +72,7 @@ def test_a_number_that_is_known_in_full_tells_what_its_buckets_do_not():
     assert knows.error == pytest.approx(0.01, abs=0.02)  # half of the fiftieth whose age is missing
 
 
-def test_two_numbers_that_only_together_tell_the_secret():
+def test_two_numbers_together_reveal_the_secret():
     random = np.random.default_rng(0)
     a, b = random.integers(0, 24, (2, 20_000)).astype(float)
     X = pd.DataFrame({"a": a, "b": b, "secret": np.where((a + b) % 2, "odd", "even")})
@@ -80,14 +80,14 @@ def test_two_numbers_that_only_together_tell_the_secret():
     assert result.error < 0.02
 
 
-def test_a_value_that_the_artifact_names_can_be_guessed_though_nobody_known_has_it():
+def test_values_named_by_the_artifact_can_be_guessed_without_known_records():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"zip": random.integers(0, 600, 3_000).astype(str), "b": "x"})
     g = showing(["zip"], X)
     known, breached = X[:600], X[600:].copy()
     breached.iloc[::10, 0] = None
     result = Reconstruction(personal=["zip"], **OPTIONS).run(g, known, breached)
-    assert result.error == 0  # missing is shown as such, too
+    assert result.error == 0  # missing values are visible, too
     assert result.naive > 0.9
 
 
@@ -110,30 +110,30 @@ def test_weights_and_aggregators():
 
 
 def certain_for_some(n: int, seed: int) -> pd.DataFrame:
-    """A tenth of the people are of a kind whose secret is certain; for the others it is a coin."""
+    """A tenth of the people have a certain secret; for the others it is a coin."""
     random = np.random.default_rng(seed)
     kind = np.where(random.random(n) < 0.1, "sure", "open")
     secret = np.where(kind == "sure", "yes", random.choice(["yes", "no"], n))
     return pd.DataFrame({"kind": kind, "secret": secret, "coin": random.choice(["h", "t"], n)})
 
 
-def test_the_most_confident_guesses_are_as_good_as_they_can_be():
+def test_the_most_confident_guesses_are_as_good_as_possible():
     known, breached = certain_for_some(20_000, 1), certain_for_some(20_000, 2)
     result = Reconstruction(personal=["secret"], **OPTIONS).run(showing(["kind"], known), known, breached)
-    found = {level.percent: level for level in result.confident([5, 10, 20, 100])}
-    wanted = {5: 0.0, 10: 0.0, 20: 0.25, 100: 0.45}
-    for percent, error in wanted.items():
-        assert found[percent].error == pytest.approx(error, abs=0.02)
-        assert found[percent].records == 200 * percent
-        low, high = found[percent].interval
-        assert low <= found[percent].error <= high
+    levels = {level.percent: level for level in result.confident([5, 10, 20, 100])}
+    expected = {5: 0.0, 10: 0.0, 20: 0.25, 100: 0.45}
+    for percent, error in expected.items():
+        assert levels[percent].error == pytest.approx(error, abs=0.02)
+        assert levels[percent].records == 200 * percent
+        low, high = levels[percent].interval
+        assert low <= levels[percent].error <= high
         assert low < high
-    assert found[100].error == result.error
-    assert found[100].interval == result.interval
-    assert found[5].naive == 0  # the naive guess is judged on the same records: all of them say yes
+    assert levels[100].error == result.error
+    assert levels[100].interval == result.interval
+    assert levels[5].naive == 0  # the naive guess is judged on the same records, where all secrets are yes
 
 
-def test_who_is_most_exposed_is_named_in_python_only():
+def test_only_python_names_the_most_exposed_people():
     known, breached = certain_for_some(5_000, 1), certain_for_some(5_000, 2)
     result = Reconstruction(personal=["secret", "coin"], **OPTIONS).run(showing(["kind"], known), known, breached)
     exposed = result.exposed(20, attribute="secret")
@@ -154,21 +154,21 @@ def test_who_is_most_exposed_is_named_in_python_only():
 # A6
 
 
-def test_two_breaches_tell_more_than_each():
-    """Group alone and site alone say nothing about the secret; together they say all there is."""
+def test_two_breaches_reveal_more_than_each():
+    """Neither group nor site alone says anything about the secret; together they say everything."""
     views = [showing(["group"], KNOWN), showing(["site"], KNOWN)]
     result = MultiBreach(["secret", "coin"], **OPTIONS).run(views, known=KNOWN, breached=BREACHED)
     assert result.by_attribute["secret"].error == pytest.approx(0.3, abs=0.02)
     assert result.by_attribute["coin"].error == pytest.approx(0.5, abs=0.02)
-    assert result.alone == pytest.approx([0.6, 0.625], abs=0.02)  # of three sites each is as likely, of four groups too
+    assert result.alone == pytest.approx([0.6, 0.625], abs=0.02)  # sites and groups are equally likely
     assert result.by_attribute["secret"].method == "joint refinement"
     assert result.adversary == "A6"
-    said = json.loads(json.dumps(result.to_dict()))
-    assert said["alone"] == list(result.alone)
-    assert said["alone_intervals"] == [list(ends) for ends in result.alone_intervals]
+    content = json.loads(json.dumps(result.to_dict()))
+    assert content["alone"] == list(result.alone)
+    assert content["alone_intervals"] == [list(ends) for ends in result.alone_intervals]
 
 
-def test_each_breach_alone_has_the_interval_that_its_own_attack_has():
+def test_each_breach_alone_has_the_interval_of_its_own_attack():
     views = [showing(["group"], KNOWN), showing(["site"], KNOWN)]
     for personal in (["secret"], ["secret", "coin"]):
         result = MultiBreach(personal, **OPTIONS).run(views, known=KNOWN, breached=BREACHED)
@@ -184,11 +184,11 @@ def test_breaches_that_name_different_values_have_the_same_targets():
     known, breached = X[:500], X[500:1_500]
     views = [showing(["town"], X), showing(["site"], known)]
     result = MultiBreach(["town", "secret"], **OPTIONS).run(views, known, breached)
-    assert result.by_attribute["town"].error == 0  # shown by the first breach, though not every town is known
+    assert result.by_attribute["town"].error == 0  # the first breach shows it, although not every town is known
 
 
 def test_masks_of_several_breaches_are_intersected():
-    """Cut at 10, 30, … and at 20, 40, …: together every bin of ten years is known."""
+    """Cuts at 10, 30, … and at 20, 40, … together show every bin of ten years."""
     X = pd.DataFrame({"age": np.random.default_rng(0).permutation(np.arange(0.005, 100, 0.02))})
     from modicum.generalization.build import intervals
 
@@ -206,7 +206,7 @@ def test_masks_of_several_breaches_are_intersected():
 
 
 def halves(n: int, seed: int) -> pd.DataFrame:
-    """Two halves that have nothing in common but one of four groups; each has five values in a group."""
+    """Two halves that share only one of four groups; each has five values in a group."""
     random = np.random.default_rng(seed)
     group = random.integers(0, 4, n)
     names = {"a": group * 5 + random.integers(0, 5, n), "b": group * 5 + random.integers(0, 5, n)}
@@ -226,9 +226,7 @@ def test_halves_are_linked_as_well_as_possible():
     result = Linkability(["a"], ["b"], k=500).run(grouped(X), breached=X)
     assert result.linked == pytest.approx(1 / 5, abs=0.02)  # the group is certain, the value within it is not
     assert 1 - result.naive == pytest.approx(1 / 20, abs=0.01)
-    assert result.raw == pytest.approx(
-        0.8, abs=0.05
-    )  # full detail tells little more here: that a pair is in the breach
+    assert result.raw == pytest.approx(0.8, abs=0.05)  # full detail adds little: that a pair is in the breach
     assert result.same_person == pytest.approx(4 / 500, abs=0.002)  # one of four groups of 125
     assert result.same_person_naive == 1 / 500
     assert (result.k, result.people) == (500, 5_000)
@@ -236,8 +234,8 @@ def test_halves_are_linked_as_well_as_possible():
 
 
 @pytest.mark.parametrize("k", [10, 20, 200])
-def test_where_all_matchings_are_equally_good_the_truth_is_not_given_away(k):
-    """Every pair occurs equally often, or none of the people's buckets ever does: nothing can be known."""
+def test_equally_good_matchings_do_not_reveal_the_truth(k):
+    """Every pair is equally frequent, or none of the people's buckets ever occurs: nothing can be known."""
     values = [str(i) for i in range(10)]
     product = pd.DataFrame([(a, b) for a in values for b in values] * 4, columns=["a", "b"])
     schema = md.Schema.infer(product).replace("a", kind="category").replace("b", kind="category")
@@ -245,13 +243,13 @@ def test_where_all_matchings_are_equally_good_the_truth_is_not_given_away(k):
 
     g = md.Generalization(schema, [groups(schema[name], [[v] for v in values]) for name in ("a", "b")])
     people = pd.DataFrame({"a": values * 100, "b": values * 100})
-    linked = [Linkability(["a"], ["b"], k=k, random_state=seed).run(g, product, people) for seed in range(4)]
-    assert np.mean([r.linked for r in linked]) == pytest.approx(1 - np.mean([r.naive for r in linked]), abs=0.05)
+    results = [Linkability(["a"], ["b"], k=k, random_state=seed).run(g, product, people) for seed in range(4)]
+    assert np.mean([r.linked for r in results]) == pytest.approx(1 - np.mean([r.naive for r in results]), abs=0.05)
     never = product.assign(b="0")
-    linked = [
+    results = [
         Linkability(["a"], ["b"], k=k, random_state=seed).run(g, never, people[people["b"] != "0"]) for seed in range(4)
     ]
-    assert np.mean([r.linked for r in linked]) == pytest.approx(1 - np.mean([r.naive for r in linked]), abs=0.05)
+    assert np.mean([r.linked for r in results]) == pytest.approx(1 - np.mean([r.naive for r in results]), abs=0.05)
 
 
 def test_a_breach_that_shows_nothing_links_no_better_than_chance():
@@ -260,14 +258,14 @@ def test_a_breach_that_shows_nothing_links_no_better_than_chance():
     assert result.error == pytest.approx(result.naive, abs=1e-9)
 
 
-def test_people_who_are_not_in_the_breach_and_buckets_that_never_occur():
-    """Group 3 is missing from the breach: for its people the share of a's bucket among all is taken."""
+def test_people_outside_the_breach_and_buckets_that_never_occur():
+    """The breach lacks group 3: its people get the overall shares of the buckets."""
     X = halves(8_000, 1)
     g = grouped(X)
     is_last = g.codes(X)[:, 0] == 3
     breached, people = X[~is_last][:3_000], X[4_000:6_000]
     result = Linkability(["a"], ["b"], k=400).run(g, breached=breached, people=people)
-    assert result.linked == pytest.approx(1 / 5, abs=0.03)  # who fits none of the others is left for the last
+    assert result.linked == pytest.approx(1 / 5, abs=0.03)  # people who fit no other group remain for the last one
 
 
 def test_linking_rises_with_granularity():
@@ -291,7 +289,7 @@ def test_linking_rises_with_granularity():
         ({"a": ["a"], "b": ["b"], "k": 500}, "has 400 people, so 500"),
     ],
 )
-def test_linking_refuses_what_makes_no_sense(arguments, complaint):
+def test_linking_refuses_bad_parameters(arguments, complaint):
     X = halves(400, 1)
     with pytest.raises(md.errors.ModicumError, match=complaint):
         Linkability(**arguments).run(grouped(X), breached=X)
@@ -336,7 +334,7 @@ def test_persons_are_counted_not_rows():
 
 
 def test_people_with_several_records_are_counted_once():
-    """20 people with ten different records each: every record is unique, but there are 20 people."""
+    """20 people have ten different records each: every record is unique, but there are only 20 people."""
     X = pd.DataFrame({"job": [str(i) for i in range(200)], "who": np.repeat(np.arange(20), 10)})
     g = md.Uniform(buckets=200, schema=md.Schema.infer(X, person="who").replace("job", kind="category")).fit(X)
     result = SinglingOut(population=1_000).run(g.generalization_, X)
@@ -344,7 +342,7 @@ def test_people_with_several_records_are_counted_once():
     assert result.population.fraction == 0.02
     assert result.population.of_sample <= 20
     nobody = SinglingOut().run(g.generalization_, X.assign(who=None))
-    assert nobody.people == 200  # who does not say whose a row is stands for himself
+    assert nobody.people == 200  # a row without an ID counts as one person
 
 
 def test_a_whole_population_needs_no_model():
@@ -354,20 +352,20 @@ def test_a_whole_population_needs_no_model():
         assert found.interval == (sizes.count(1), sizes.count(1))
 
 
-def test_the_interval_of_standing_out_holds():
-    """Of 2,000 people over 20,000 kinds: losing uniqueness happens in pairs, which a plain Wilson interval forgets."""
+def test_the_interval_of_singling_out_covers_the_truth():
+    """2,000 people of 20,000 kinds lose uniqueness in pairs, which a plain Wilson interval ignores."""
     truth = (1 - 1 / 20_000) ** 1_999
-    held = 0
+    covered = 0
     for seed in range(60):
         kinds = np.random.default_rng(seed).integers(0, 20_000, 2_000)
         X = pd.DataFrame({"kind": kinds.astype(float)})
         low, high = SinglingOut().run(showing(["kind"], X), X).interval
-        held += low <= 1 - truth <= high
-    assert held >= 52
+        covered += low <= 1 - truth <= high
+    assert covered >= 52
 
 
 def test_expected_uniques_come_near_the_truth():
-    """Adult as the population, a part of it as the sample."""
+    """Adult is the population, a part of it the sample."""
     X, y = md.datasets.load_adult(return_X_y=True)
     g = md.PrivacyTree(max_leaves=100, privacy=0.2).fit(X, y).generalization_
     truth = SinglingOut().run(g, X).unique
@@ -382,7 +380,7 @@ def test_expected_uniques_come_near_the_truth():
     assert SinglingOut(population=len(X)).run(g, X).population.of_sample == truth
 
 
-def test_numbers_without_end_are_attacked_too():
+def test_infinite_numbers_are_attacked_too():
     X = KNOWN[:600].assign(height=np.random.default_rng(0).normal(size=600))
     breached = BREACHED[:600].assign(height=np.inf)
     found = suite(showing(["site"], X), X, breached, personal=["secret", "height"], progress=False)
@@ -397,7 +395,7 @@ def test_one_person_cannot_be_linked_but_the_rest_runs():
 
 
 @pytest.mark.parametrize("population", [10, 2.5, "many"])
-def test_a_population_is_at_least_its_sample(population):
+def test_a_population_smaller_than_its_sample_is_refused(population):
     with pytest.raises(md.errors.ParameterError, match="at least the 12,000 people"):
         SinglingOut(population=population).run(SITE, BREACHED)
 
@@ -452,24 +450,24 @@ def test_the_mean_of_a_certificate_is_weighted():
     assert bound.worst == "site"
 
 
-# All together
+# The suite
 
 
-def test_the_suite_runs_all_that_apply():
-    found = suite(SITE, KNOWN, BREACHED, personal=["secret", "group"], population=1_000_000, progress=False)
-    assert list(found.reconstruction) == ["A1", "A3", "A4", "A5"]
-    assert list(found.certificates) == ["A1", "A3", "A4"]
-    assert set(found.skipped) == {"A6"}
-    wanted = {"A1": 0.75, "A3": 0.75, "A4": 0.3, "A5": 0.525}
-    assert {name: result.error for name, result in found.reconstruction.items()} == pytest.approx(wanted, abs=0.02)
-    assert {result.records for result in found.reconstruction.values()} == {12_000}
-    assert found.linkability.a == ("secret", "group")
-    assert found.linkability.b == ("site", "coin")
-    assert found.singling_out.population.population == 1_000_000
-    assert json.loads(json.dumps(found.to_dict()))["skipped"]["A6"] == "only one generalization was given"
+def test_the_suite_runs_all_adversaries_that_apply():
+    results = suite(SITE, KNOWN, BREACHED, personal=["secret", "group"], population=1_000_000, progress=False)
+    assert list(results.reconstruction) == ["A1", "A3", "A4", "A5"]
+    assert list(results.certificates) == ["A1", "A3", "A4"]
+    assert set(results.skipped) == {"A6"}
+    expected = {"A1": 0.75, "A3": 0.75, "A4": 0.3, "A5": 0.525}
+    assert {name: result.error for name, result in results.reconstruction.items()} == pytest.approx(expected, abs=0.02)
+    assert {result.records for result in results.reconstruction.values()} == {12_000}
+    assert results.linkability.a == ("secret", "group")
+    assert results.linkability.b == ("site", "coin")
+    assert results.singling_out.population.population == 1_000_000
+    assert json.loads(json.dumps(results.to_dict()))["skipped"]["A6"] == "only one generalization was given"
 
 
-def test_the_suite_is_each_adversary_by_itself_and_its_cores_do_not_matter():
+def test_the_suite_agrees_with_each_adversary_for_any_number_of_cores():
     options = {"personal": ["secret", "group"], "progress": False, "random_state": 4}
     whole = [suite(SITE, KNOWN[:3_000], BREACHED[:3_000], n_jobs=n, **options) for n in (1, 2)]
     for knowledge, name in (("nothing", "A1"), ("non_personal", "A3"), ("all_but_one", "A4"), ("prefix", "A5")):
@@ -496,7 +494,7 @@ def test_the_suite_with_several_breaches_and_chosen_halves():
     assert found.skipped == {}
 
 
-def test_what_does_not_apply_is_skipped_with_a_reason():
+def test_adversaries_that_do_not_apply_are_skipped_with_a_reason():
     everything = suite(SITE, KNOWN[:1_000], BREACHED[:1_000], progress=False)
     assert "every attribute is personal" in everything.skipped["A3"]
     assert everything.linkability.a == ("group", "secret")
@@ -507,7 +505,7 @@ def test_what_does_not_apply_is_skipped_with_a_reason():
 
 
 class Cells:
-    """Local recoding: people of group 0 show their site, all others nothing. One column of cells, no partitions."""
+    """Local recoding: people in group 0 show their site, all others nothing. One column of cells, no partitions."""
 
     def __init__(self, schema: md.Schema) -> None:
         self.schema = schema
@@ -530,7 +528,7 @@ class Cells:
         return mask
 
 
-def test_an_artifact_of_another_kind_is_judged_too():
+def test_another_kind_of_artifact_is_judged_too():
     found = suite(Cells(SITE.schema), KNOWN, BREACHED, personal=["group", "secret"], progress=False)
     assert set(found.skipped) == {"A6", "A7"}
     assert found.reconstruction["A1"].by_attribute["group"].error == pytest.approx(0.5, abs=0.02)
@@ -555,13 +553,13 @@ def test_people_on_both_sides_are_counted():
         suite(g, X[:2_000], X[1_500:3_500], personal=["coin"], members=("counts",), progress=False)
 
 
-def test_the_same_rows_by_their_index_even_where_all_rows_have_twins():
+def test_overlap_is_found_by_the_index_even_if_all_rows_have_twins():
     attack = Reconstruction(personal=["coin"], members=("counts",), **OPTIONS)
     with pytest.warns(OverlapWarning, match="300 of the 1,000 breached rows"):
         attack.run(SITE, known=KNOWN[:1_000], breached=KNOWN[700:1_700])
     attack.run(SITE, known=KNOWN[:1_000], breached=BREACHED[:1_000])  # the same labels, other people: no warning
     common = pd.DataFrame(np.random.default_rng(0).choice(["x", "y"], (2_000, 2), p=[0.9, 0.1]), columns=["coin", "b"])
-    attack.run(showing([], common), common[:1_000], common[1_000:].reset_index(drop=True))  # alike by chance
+    attack.run(showing([], common), common[:1_000], common[1_000:].reset_index(drop=True))  # equal by chance
 
 
 def test_persons_on_both_sides_are_counted():
@@ -573,8 +571,8 @@ def test_persons_on_both_sides_are_counted():
         attack.run(g, known=X[:1_000], breached=X[900:1_900])
 
 
-def test_who_knows_more_is_not_weaker():
-    """Little data and much that is beside the point: then what is known besides is left aside."""
+def test_more_knowledge_does_not_weaken_the_adversary():
+    """With little data and much irrelevant knowledge, the additional knowledge is ignored."""
     random = np.random.default_rng(0)
     noise = {f"n{i}": random.integers(0, 9, 1_500).astype(str) for i in range(6)}
     X = world(1_500, 5).assign(**noise)
@@ -615,13 +613,13 @@ def test_who_knows_more_is_not_weaker():
         ({"population": 10**15}, "at most 1,000,000,000,000"),
     ],
 )
-def test_the_suite_refuses_what_makes_no_sense(arguments, complaint):
+def test_the_suite_refuses_bad_parameters(arguments, complaint):
     with pytest.raises(md.errors.ModicumError, match=complaint):
         suite(SITE, KNOWN[:500], BREACHED[:500], progress=False, **arguments)
 
 
 @pytest.mark.parametrize("g", ["g.json", None, 5])
-def test_what_is_no_artifact_is_refused(g):
+def test_only_artifacts_are_accepted(g):
     for judge in (suite, Reconstruction().run, lambda g, known, breached: SinglingOut().run(g, breached)):
         with pytest.raises(md.errors.ParameterError, match="needs a generalization"):
             judge(g, KNOWN[:100], BREACHED[:100])
@@ -631,7 +629,7 @@ def test_what_is_no_artifact_is_refused(g):
         md.report(g)
 
 
-def test_several_breaches_must_be_of_the_same_attributes():
+def test_several_breaches_must_have_the_same_attributes():
     with pytest.raises(md.errors.ParameterError, match="at least two generalizations"):
         MultiBreach().run([SITE], KNOWN, BREACHED)
     with pytest.raises(md.errors.ParameterError, match="at least two generalizations"):
@@ -643,7 +641,7 @@ def test_several_breaches_must_be_of_the_same_attributes():
         MultiBreach().run([SITE, other], KNOWN, BREACHED)
 
 
-def test_a_breached_value_outside_the_domain_is_named_by_its_column():
+def test_a_breached_value_outside_the_domain_is_reported_by_column():
     schema = SITE.schema.replace("site", domain=("0", "1", "2"))
     X = BREACHED.copy()
     g = md.Uniform(buckets=3, schema=schema).fit(KNOWN).generalization_

@@ -1,4 +1,4 @@
-"""Adversaries against data whose best adversary is known, and against artifacts of every kind."""
+"""Adversaries against data with a known best adversary, and against all kinds of artifacts."""
 
 import json
 
@@ -35,7 +35,7 @@ def world(n: int, seed: int) -> pd.DataFrame:
 
 
 def showing(names: list[str], X: pd.DataFrame) -> md.Generalization:
-    """Shows the named attributes as they are and nothing else."""
+    """Return a generalization that shows the named attributes in full and nothing else."""
     schema = md.Schema.infer(X)
     for name in X.columns:
         schema = schema.replace(name, **({"locked": True} if name in names else {"forbidden": True}))
@@ -56,7 +56,7 @@ def test_every_member_comes_close_to_the_best_possible_adversary(members):
     assert result.error == pytest.approx(np.mean(list(best.values())), abs=0.02)
 
 
-def test_baselines_and_intervals_belong_to_the_same_targets():
+def test_baselines_and_intervals_refer_to_the_same_targets():
     g = showing(["group", "site"], KNOWN)
     result = Reconstruction(personal=["secret", "coin"]).run(g, known=KNOWN, breached=BREACHED)
     secret = result.by_attribute["secret"]
@@ -82,7 +82,7 @@ def test_everything_shown_leaves_nothing_to_guess():
 
 
 def test_a_guess_is_always_possible():
-    """With one known record per bucket the marginal would name the wrong value; the mask does not let it."""
+    """With one known record per bucket the marginal would name the wrong value; the mask prevents that."""
     known = pd.DataFrame({"a": ["x"] * 50 + ["y", "z"], "b": ["0"] * 52})
     schema = md.Schema.infer(known)
     keep_y = md.Uniform(buckets=1, schema=schema.replace("a", locked=True)).fit(known).generalization_
@@ -162,17 +162,17 @@ def test_the_network_on_cells_has_the_loss_of_the_network_on_records():
     of_cells = count_table(cells, values, (len(distinct), target.size))
     of_rows = count_table(np.arange(2000), values, (2000, target.size))
     network = Network().fit(distinct, [of_cells])
-    found = []
+    results = []
     for rows, table in ((distinct, of_cells), (inputs, of_rows)):
         shares, starts = target_shares([table])
         answers = NetworkAnswers(shares.indptr.astype(np.int64), shares.indices.astype(np.int64), shares.data, starts)
         portions = (np.asarray(table.sum(axis=1)) / 2000).astype(np.float32)
-        found.append(gradients(network._rows(rows), answers, np.arange(len(rows)), portions, network._weights, 0.0))
-    for one, other in zip(*found, strict=True):
+        results.append(gradients(network._rows(rows), answers, np.arange(len(rows)), portions, network._weights, 0.0))
+    for one, other in zip(*results, strict=True):
         assert one == pytest.approx(other, abs=1e-5)
 
 
-def test_what_is_possible():
+def test_possible_values_per_bucket():
     X = pd.DataFrame({"age": np.arange(0, 100.0), "job": ["nurse", "clerk", "smith", None] * 25})
     g = md.Uniform(buckets=2).fit(X).generalization_
     age = Target.fit(X, g.schema["age"], bins=4)

@@ -1,4 +1,4 @@
-"""Attribute inference against models that give an attribute away, that do not, and where all else does."""
+"""Attribute inference against models that reveal an attribute, that do not, and with other sources of information."""
 
 import json
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow  # they train many models
 
 
 def world(n: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
-    """`secret` has nothing to do with the rest; the label is `secret` in one half of the people, else a coin."""
+    """`secret` is independent of the rest; the label is `secret` for one half of the people, a coin for the other."""
     random = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -47,20 +47,20 @@ def tree(X: pd.DataFrame, y: pd.Series, names=("secret", "half"), **options):
 MEMBERS, OTHERS = world(400, 1), world(800, 2)
 
 
-def test_what_the_label_tells_is_no_leak_of_the_model():
-    """In the first half the label is the secret: any adversary is right there, and elsewhere says the usual value."""
+def test_information_from_the_label_is_no_leak_of_the_model():
+    """In the first half the label is the secret: any adversary is right there and guesses the usual value elsewhere."""
     result = AttributeInference("secret").run(tree(*MEMBERS, max_depth=3), MEMBERS, OTHERS)
-    for found in (result.members, result.control):
-        for one in (found.model, found.imputation, found.combined):
-            assert one.accuracy.value == pytest.approx(0.8, abs=0.05)
-        assert found.naive.accuracy.value == pytest.approx(0.6, abs=0.05)
-        assert found.leak.interval[0] <= 0 <= found.leak.interval[1]
+    for side in (result.members, result.control):
+        for guesses in (side.model, side.imputation, side.combined):
+            assert guesses.accuracy.value == pytest.approx(0.8, abs=0.05)
+        assert side.naive.accuracy.value == pytest.approx(0.6, abs=0.05)
+        assert side.leak.interval[0] <= 0 <= side.leak.interval[1]
     assert result.gap.interval[0] <= 0 <= result.gap.interval[1]
     assert (result.positive, result.values, result.records, result.known) == ("b", 2, 400, 400)
 
 
-def test_a_model_that_has_its_members_by_heart_gives_them_away_and_not_the_control():
-    """A full tree answers the true label for sure where all is right, and asks the secret here and there."""
+def test_a_model_that_memorises_reveals_its_members_but_not_the_control():
+    """A full tree is sure of the true label for the right value, and tests the secret here and there."""
     random = np.random.default_rng(0)
     X = pd.DataFrame({"secret": random.integers(0, 2, 1_500), "size": random.integers(0, 60, 1_500)})
     y = random.integers(0, 2, 1_500)
@@ -82,13 +82,13 @@ def test_a_constant_model_leaves_the_naive_guess():
     assert result.members.leak.value < -0.1
 
 
-def test_a_hard_label_serves_as_well_where_the_model_is_sure():
+def test_hard_labels_suffice_if_the_model_is_sure():
     model = tree(*MEMBERS, max_depth=3)
     hard = AttributeInference("secret", output="class").run(model, MEMBERS, OTHERS)
     assert hard.members.model.accuracy.value == pytest.approx(0.8, abs=0.05)
 
 
-def test_priors_decide_where_the_model_says_nothing():
+def test_priors_decide_if_the_model_is_constant():
     X = MEMBERS[0].assign(secret=MEMBERS[0]["secret"].replace({"a": "z"}))  # the usual value is the last one
     model = DummyClassifier().fit(X, MEMBERS[1])
     sides = (X[:100], MEMBERS[1][:100]), (X[100:], MEMBERS[1][100:])
@@ -98,7 +98,7 @@ def test_priors_decide_where_the_model_says_nothing():
 
 
 def test_numbers_are_guessed_in_bins():
-    """The label says whether the number is high, and so the model points at the upper bins."""
+    """The label shows whether the number is high, so the model points at the upper bins."""
     random = np.random.default_rng(0)
     X = pd.DataFrame({"wage": random.normal(size=900), "noise": random.integers(0, 5, 900)})
     y = np.where(X["wage"] > X["wage"].median(), "high", "low")
@@ -110,7 +110,7 @@ def test_numbers_are_guessed_in_bins():
     assert result.members.model.recall.naive == pytest.approx(0.25)
 
 
-def test_one_hot_columns_are_set_together_and_left_ones_are_found():
+def test_one_hot_columns_are_set_together_and_missing_ones_are_found():
     X, y = (pd.concat(parts, ignore_index=True) for parts in zip(MEMBERS, OTHERS, strict=True))
     job = np.random.default_rng(0).choice(["clerk", "nurse", "smith"], len(X))
     hot = pd.get_dummies(X["half"]).astype(int).join(pd.get_dummies(pd.Series(job)).astype(int))
@@ -131,7 +131,7 @@ def test_one_hot_columns_are_set_together_and_left_ones_are_found():
     assert result.members.model.accuracy.value > result.members.naive.accuracy.value
 
 
-def test_copies_of_the_attribute_are_found_and_chance_is_not():
+def test_copies_of_the_attribute_are_found_but_not_chance():
     random = np.random.default_rng(0)
     n = 300
     age, city = random.integers(20, 60, n), random.integers(0, 9, n)
@@ -162,31 +162,31 @@ def test_frames_of_both_libraries_and_arrays_give_the_same_result():
         (X.assign(secret=(X["secret"] == "b") * 1.0, half=(X["half"] == "first") * 1.0), y)
         for X, y in (MEMBERS, OTHERS)
     ]
-    told = []
-    for made, name in ((pd.DataFrame, "secret"), (as_polars, "secret"), (np.asarray, "x0")):
-        members, others = ((made(X), y) for X, y in numbers)
+    results = []
+    for as_table, name in ((pd.DataFrame, "secret"), (as_polars, "secret"), (np.asarray, "x0")):
+        members, others = ((as_table(X), y) for X, y in numbers)
         model = DecisionTreeClassifier(random_state=0).fit(*members)
         result = AttributeInference(name, random_state=3).run(model, members, others).to_dict()
-        told.append({key: value for key, value in result.items() if key not in ("seconds", "attribute")})
-    assert told[0] == told[1] == told[2]
-    assert json.loads(json.dumps(told[0])) == told[0]
+        results.append({key: value for key, value in result.items() if key not in ("seconds", "attribute")})
+    assert results[0] == results[1] == results[2]
+    assert json.loads(json.dumps(results[0])) == results[0]
 
 
 def test_candidates_keep_the_type_of_their_column():
     when = pd.date_range("2020-01-01", periods=60)
     X = pd.DataFrame({"day": when, "job": pd.Categorical(["b", "a", None] * 20, ordered=True)}, index=range(5, 65))
     job = CandidateValues.of(X, ["job"], 10)
-    put = [job.put(X[:4], code) for code in range(job.size)]
-    assert [frame["job"].dtype for frame in put] == [X["job"].dtype] * 3
-    assert [frame["job"].astype(object).tolist()[0] for frame in put[:2]] == ["a", "b"]
-    assert put[2]["job"].isna().all()
-    assert put[0].index.equals(X[:4].index)
+    frames = [job.put(X[:4], code) for code in range(job.size)]
+    assert [frame["job"].dtype for frame in frames] == [X["job"].dtype] * 3
+    assert [frame["job"].astype(object).tolist()[0] for frame in frames[:2]] == ["a", "b"]
+    assert frames[2]["job"].isna().all()
+    assert frames[0].index.equals(X[:4].index)
     day = CandidateValues.of(X, ["day"], 3)
     assert [day.put(X, code)["day"].nunique() for code in range(3)] == [1, 1, 1]
     assert day.encode(day.put(X, 2)).tolist() == [2] * 60
 
 
-def test_values_and_labels_that_nobody_known_has_are_never_guessed_right():
+def test_unknown_values_and_labels_are_never_guessed_right():
     X, y = MEMBERS[0].copy(), MEMBERS[1].copy()
     X.loc[:99, "secret"], y[:50] = "new", "new"
     result = AttributeInference("secret").run(tree(X, y), (X, y), OTHERS)
@@ -197,7 +197,7 @@ def test_values_and_labels_that_nobody_known_has_are_never_guessed_right():
     assert AttributeInference("secret").run(model, MEMBERS, others).control.model.accuracy.value > 0.6
 
 
-def test_precision_and_recall_are_scikit_learn_s():
+def test_precision_and_recall_agree_with_scikit_learn():
     random = np.random.default_rng(0)
     truth, guess = random.integers(0, 4, 500), random.integers(0, 4, 500)
     found = Judge(truth, 4, None, np.zeros(500, dtype=np.int64), 0).score_guess(guess)
@@ -220,7 +220,7 @@ def test_the_interval_of_a_difference_covers_the_truth():
     assert 0.92 < np.mean(inside) < 0.985
 
 
-def test_a_leak_is_paired_so_that_its_interval_is_narrow_where_adversaries_agree():
+def test_a_paired_leak_has_a_narrow_interval_if_adversaries_agree():
     random = np.random.default_rng(0)
     truth = random.integers(0, 2, 2_000)
     without = random.integers(0, 2, 2_000)
@@ -229,7 +229,7 @@ def test_a_leak_is_paired_so_that_its_interval_is_narrow_where_adversaries_agree
     assert 0 < leak.interval[0] < leak.value < leak.interval[1] < 0.05
 
 
-def test_people_on_both_sides_are_told():
+def test_people_on_both_sides_cause_a_warning():
     with pytest.warns(OverlapWarning, match="of the 400 others are also among the members"):
         AttributeInference("half").run(tree(*MEMBERS), MEMBERS, MEMBERS)
 
@@ -264,7 +264,7 @@ def test_bad_data():
 
 
 def test_the_social_attribute_of_nursery_is_attacked():
-    """Papers/2 Table 3's data: the tree tells of `social`, but no more than a model of other people's records."""
+    """Data of [Goldsteen21 Table 3]: the tree reveals `social`, but no more than a model of other people's records."""
     folder = shared_file("nursery/nursery.data.gz").parents[1]
     X, y = load_nursery(folder=folder, return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(X))[:2_400]

@@ -1,4 +1,4 @@
-"""Membership inference against models whose memory is known: perfect, none, and in between."""
+"""Membership inference against models that memorise everything, nothing, or something."""
 
 import json
 
@@ -35,14 +35,14 @@ METHODS = [
 
 
 def sides(n: int, seed: int = 0) -> tuple[tuple, tuple]:
-    """Members and others of six numbers, with labels that nothing foretells."""
+    """Members and others with six numbers each, and random labels."""
     random = np.random.default_rng(seed)
     X, y = random.normal(size=(2 * n, 6)), random.choice(["no", "yes"], 2 * n)
     return (X[:n], y[:n]), (X[n:], y[n:])
 
 
 def memory(n: int = 200) -> tuple:
-    """A forest that has every random label by heart."""
+    """Return a forest that has memorised every random label, its members and others."""
     members, others = sides(n)
     return RandomForestClassifier(20, bootstrap=False, random_state=0).fit(*members), members, others
 
@@ -61,11 +61,11 @@ def test_a_model_that_memorises_random_labels_is_caught(method):
 
 
 @pytest.mark.parametrize("method", ["loss", "lira", "forest"])
-def test_a_constant_model_gives_nobody_away(method):
+def test_a_constant_model_reveals_nobody(method):
     members, others = sides(300)
     result = MembershipInference(method, shadows=4).run(DummyClassifier().fit(*members), members, others)
-    for found in (result.accuracy, result.auc):
-        assert found.interval[0] <= 0.5 <= found.interval[1]
+    for score in (result.accuracy, result.auc):
+        assert score.interval[0] <= 0.5 <= score.interval[1]
     assert result.auc.value == pytest.approx(0.5, abs=0.06)
 
 
@@ -78,8 +78,8 @@ def test_a_constant_score_finds_as_many_members_as_others():
     assert result.tpr[0.01].interval[0] < 0.01 < result.tpr[0.01].interval[1]
 
 
-def test_a_model_that_has_learned_nothing_by_heart_is_safe():
-    """A line through 1,000 records: members are no closer to it than others."""
+def test_a_model_that_memorises_nothing_is_safe():
+    """A line through 1,000 records is no closer to members than to others."""
     members, others = sides(1_000)
     result = MembershipInference("loss").run(LogisticRegression().fit(*members), members, others)
     assert result.auc.interval[0] < 0.5 < result.auc.interval[1]
@@ -99,19 +99,19 @@ def test_shadow_models_find_more_than_the_loss():
     assert found["lira"] > found["loss"] + 0.05
 
 
-def test_what_is_not_told_apart_from_few_records_is_not_claimed():
+def test_rates_that_need_more_records_are_not_claimed():
     model, members, others = memory(300)
     result = MembershipInference("loss").run(model, members, others)
     assert result.tpr[0.001].value is None
     assert "this needs 1,000" in result.tpr[0.001].reason
     assert result.tpr[0.01].value is not None
-    told = json.loads(json.dumps(result.to_dict()))
-    assert told["tpr"]["0.001"]["value"] is None
-    assert told["auc"]["naive"] == 0.5
-    assert "answers" not in told
+    content = json.loads(json.dumps(result.to_dict()))
+    assert content["tpr"]["0.001"]["value"] is None
+    assert content["auc"]["naive"] == 0.5
+    assert "answers" not in content
 
 
-def test_half_is_known_and_half_attacked_with_as_many_members_as_others():
+def test_half_is_known_and_half_attacked_with_equal_sides():
     model, members, (X, y) = memory(300)
     result = MembershipInference("loss").run(model, members, (X[:100], y[:100]))
     assert (result.known, result.records) == (100, 100)
@@ -129,19 +129,19 @@ def test_the_exposed_are_members_of_a_model_that_memorises():
 
 def test_the_same_seed_gives_the_same_result():
     members, others = sides(20)
-    model = DecisionTreeClassifier(max_depth=4).fit(*members)  # its shadow models would draw seeds of their own
+    model = DecisionTreeClassifier(max_depth=4).fit(*members)  # without a seed, its shadow models could differ
     attack = MembershipInference("lira", shadows=4, random_state=5)
-    found = [attack.run(model, members, others) for _ in range(2)]
-    told = [result.to_dict() for result in found]
-    for each in told:
+    results = [attack.run(model, members, others) for _ in range(2)]
+    contents = [result.to_dict() for result in results]
+    for each in contents:
         each.pop("seconds")
-    assert told[0] == told[1]
-    assert np.array_equal(found[0].answers.scores, found[1].answers.scores)
+    assert contents[0] == contents[1]
+    assert np.array_equal(results[0].answers.scores, results[1].answers.scores)
 
 
 @pytest.mark.parametrize("kind", [pytest.param(AttackNetwork, marks=pytest.mark.slow), Forest])
-def test_an_attack_model_finds_members_and_is_the_same_with_the_same_seed(kind):
-    """Members' true class has a high chance; some records have a class that the model does not know."""
+def test_attack_models_find_members_and_repeat_with_the_seed(kind):
+    """Members' true class has a high chance; some records have a class that is unknown to the model."""
     random = np.random.default_rng(0)
     labels, member = random.integers(-1, 3, 300), random.random(300) < 0.5
     chances = random.dirichlet([1, 1, 1], 300) + 2 * member[:, None] * (labels[:, None] == np.arange(3))
@@ -156,7 +156,7 @@ def test_an_attack_model_finds_members_and_is_the_same_with_the_same_seed(kind):
 def test_frames_of_both_libraries_and_pipelines_give_the_same_result(people):
     X, y = people
     X = X.astype({"school": str}).assign(age=X["age"].fillna(0.0), job=X["job"].fillna("none"))
-    told = []
+    results = []
     for frame in (pd.DataFrame, as_polars):
         encoder = make_column_transformer(
             (OneHotEncoder(handle_unknown="ignore"), ["job", "school", "sex"]), remainder="passthrough"
@@ -165,18 +165,18 @@ def test_frames_of_both_libraries_and_pipelines_give_the_same_result(people):
         attack = MembershipInference("lira", shadows=4)
         result = attack.run(model, (frame(X[:300]), y[:300]), (frame(X[300:]), y[300:])).to_dict()
         result.pop("seconds")
-        told.append(result)
-    assert told[0] == told[1]
-    assert told[0]["auc"]["value"] > 0.6
+        results.append(result)
+    assert results[0] == results[1]
+    assert results[0]["auc"]["value"] > 0.6
 
 
-def test_a_search_for_parameters_is_a_classifier_like_any_other():
+def test_a_grid_search_is_a_classifier_like_any_other():
     members, others = sides(80)
     model = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [None]}).fit(*members)
     assert MembershipInference("loss").run(model, members, others).auc.value > 0.7
 
 
-def test_a_class_that_the_model_has_never_seen_is_no_class_of_a_member():
+def test_records_of_an_unknown_class_are_no_members():
     model, members, (X, y) = memory(100)
     y = np.where(np.arange(100) < 50, "perhaps", y)
     for method in ("loss", "lira"):
@@ -185,7 +185,7 @@ def test_a_class_that_the_model_has_never_seen_is_no_class_of_a_member():
         assert result.other_accuracy.value < 0.5
 
 
-def test_records_on_both_sides_are_told():
+def test_records_on_both_sides_cause_a_warning():
     model, members, _ = memory(200)
     with pytest.warns(OverlapWarning, match="200 of the 200 others are also among the members"):
         result = MembershipInference("loss").run(model, members, members)
@@ -193,8 +193,8 @@ def test_records_on_both_sides_are_told():
     assert result.auc.value == pytest.approx(0.5, abs=0.1)
 
 
-def test_one_person_s_records_stay_together_and_are_not_taken_for_independent():
-    """Each person's record is there ten times: an interval over rows would be too narrow."""
+def test_one_persons_records_stay_together_and_are_not_independent():
+    """Each person's record occurs ten times: an interval over rows would be too narrow."""
     members, others = sides(100)
     model = DecisionTreeClassifier(random_state=0).fit(*members)
     often = [tuple(np.repeat(part, 10, axis=0) for part in side) for side in (members, others)]
@@ -237,14 +237,14 @@ def test_bad_arguments(arguments, complaint):
     ],
     ids=str,
 )
-def test_what_is_no_fitted_classifier_is_refused(model, complaint):
+def test_only_fitted_classifiers_are_accepted(model, complaint):
     _, members, others = memory(20)
     with pytest.raises(md.errors.ParameterError, match=complaint):
         MembershipInference().run(model, members, others)
 
 
 @pytest.mark.parametrize("shadow", [LinearSVC(), "tree", FrozenEstimator(DummyClassifier().fit([[0]], [0]))], ids=str)
-def test_what_cannot_be_a_shadow_model_is_refused(shadow):
+def test_unusable_shadow_models_are_refused(shadow):
     model, members, others = memory(20)
     with pytest.raises(md.errors.ParameterError, match="unfitted"):
         MembershipInference("lira", shadow=shadow).run(model, members, others)
@@ -278,7 +278,7 @@ def test_bad_data():
         MembershipInference().run(model, strange, strange)
 
 
-def test_a_model_s_complaint_names_no_value():
+def test_errors_of_a_model_name_no_value():
     X = pd.DataFrame({"job": ["nurse", "clerk"] * 20, "age": range(40)})
     y = np.array(["no", "yes"] * 20)
     model = make_pipeline(
@@ -289,7 +289,7 @@ def test_a_model_s_complaint_names_no_value():
     assert "spy" not in str(caught.value)
 
 
-def test_the_area_under_the_curve_is_scikit_learn_s():
+def test_the_area_under_the_curve_agrees_with_scikit_learn():
     random = np.random.default_rng(0)
     for _ in range(20):
         positive = random.random(60) < 0.4
@@ -298,7 +298,7 @@ def test_the_area_under_the_curve_is_scikit_learn_s():
 
 
 def test_the_interval_of_the_area_covers_the_truth():
-    """Two Gaussians one apart: AUC 0.760; of 400 samples about 95% of the intervals hold it."""
+    """Two Gaussians with distance one have an AUC of 0.760; about 95% of 400 intervals must hold it."""
     random = np.random.default_rng(0)
     positive = np.arange(200) < 100
     ends = [auc_interval(random.normal(size=200) + positive, positive) for _ in range(400)]
@@ -306,7 +306,7 @@ def test_the_interval_of_the_area_covers_the_truth():
     assert 0.92 < covered < 0.985
 
 
-def test_the_rate_at_a_low_false_rate_is_what_counting_gives():
+def test_the_rate_at_a_low_false_rate_agrees_with_counting():
     positive = np.repeat([True, False], 1_000)
     scores = np.concatenate([np.repeat([9.0, 1.0], [50, 950]), np.repeat([5.0, 0.0], [10, 990])])
     assert rate_at(scores, positive, 0.001) == pytest.approx(0.05)
@@ -314,7 +314,7 @@ def test_the_rate_at_a_low_false_rate_is_what_counting_gives():
     assert 0.03 < low < 0.05 < high < 0.08
 
 
-def test_the_threshold_answers_most_known_records_rightly():
+def test_the_threshold_is_right_for_most_known_records():
     random = np.random.default_rng(0)
     scores, member = random.integers(0, 9, 50).astype(float), random.random(50) < 0.5
     best = max(np.mean((scores >= t) == member) for t in [*np.unique(scores), np.inf])
@@ -325,11 +325,11 @@ def test_the_likelihood_ratio_is_that_of_two_gaussians():
     from scipy.stats import norm
 
     inside = np.array([[True], [True], [False], [False]])
-    said = np.array([[2.0], [4.0], [-1.0], [1.0]])
+    scores = np.array([[2.0], [4.0], [-1.0], [1.0]])
     by_hand = norm.logpdf(2.5, 3, np.sqrt(2)) - norm.logpdf(2.5, 0, np.sqrt(2))
-    assert _ratio(np.array([2.5]), said, inside)[0] == pytest.approx(by_hand)
+    assert _ratio(np.array([2.5]), scores, inside)[0] == pytest.approx(by_hand)
 
 
-def test_a_chance_of_nothing_counts_as_half_of_the_least_that_models_give():
+def test_a_zero_chance_counts_as_half_of_the_least_nonzero_chance():
     pairs = np.array([[[1.0, 0.99], [0.0, 0.01]]])
     assert _compute_log_odds(pairs)[0].tolist() == pytest.approx([np.log(1 / 0.005), np.log(99)])

@@ -1,4 +1,4 @@
-"""The larger networks of [Staab24 Appendix G]; skipped by name without PyTorch."""
+"""The larger networks of [Staab24 Appendix G]; skipped without PyTorch."""
 
 import sys
 
@@ -35,8 +35,8 @@ def test_every_network_comes_close_to_the_best_possible_adversary(member):
 
 
 @pytest.mark.usefixtures("torch")
-def test_the_paper_s_network_is_mlp_2():
-    """Two implementations of one architecture on many cells: the same chances, but for the random start."""
+def test_the_papers_network_is_mlp_2():
+    """Two implementations of one architecture on many cells give the same chances, except for the random start."""
     random = np.random.default_rng(0)
     codes = random.integers(0, 40, (20_000, 2))
     numbers = np.where(random.random((20_000, 1)) < 0.05, np.nan, random.normal(size=(20_000, 1)))
@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_chances():
 
 
 @pytest.mark.usefixtures("torch")
-def test_threads_do_not_share_their_chance():
+def test_threads_do_not_share_random_numbers():
     random = np.random.default_rng(0)
     inputs, cells = Inputs(random.integers(0, 9, (2_000, 2)), (9, 9), np.zeros((2_000, 0))).distinct()
     table = count_table(cells, random.integers(0, 3, 2_000), (len(inputs), 3))

@@ -1,4 +1,4 @@
-"""The adversary of [Barbato25 §5.2] where it is known what can be guessed: all, some, nothing."""
+"""The adversary of [Barbato25 §5.2] on data where all, some or nothing can be guessed."""
 
 import json
 
@@ -28,35 +28,35 @@ def ternary(n: int, seed: int, columns: int = 4) -> pd.DataFrame:
 
 
 def mixed(n: int, seed: int = 0, right: float = 0.75) -> tuple[pd.DataFrame, list[str]]:
-    """Whether two of the attributes are equal says the sensitive value, but for a share of the people."""
+    """For most people the sensitive value says whether two attributes are equal, or whether a third is low."""
     X = ternary(n, seed)
     coin = np.random.default_rng(seed + 100).random((2, n))
-    told = np.where(coin[0] < 0.5, X["a0"] == X["a1"], X["a2"] < 1)
-    return X.assign(s=np.where(coin[1] < right, told, ~told)), list(X.columns)
+    truth = np.where(coin[0] < 0.5, X["a0"] == X["a1"], X["a2"] < 1)
+    return X.assign(s=np.where(coin[1] < right, truth, ~truth)), list(X.columns)
 
 
 def xor(n: int, seed: int, columns: int = 5) -> tuple[pd.DataFrame, list[str]]:
-    """No attribute tells anything alone; two together tell the sensitive value in three of four people."""
+    """No attribute alone says anything; two together predict the sensitive value of three in four people."""
     X = ternary(n, seed, columns)
     same = (X["a0"] + X["a1"]) % 3 == 0
     high = np.random.default_rng(seed + 100).random(n) < np.where(same, 0.75, 0.25)
     return X.assign(s=np.where(high, "yes", "no")), list(X.columns)
 
 
-def test_what_interactions_tell_is_found_by_both_adversaries_and_not_exceeded():
+def test_both_adversaries_find_interactions_and_nothing_more():
     X, predictors = xor(2_400, 1, columns=4)
     result = SensitiveInference("s", **QUICK).run(X, predictors)
-    for found in result.by_adversary.values():
-        assert 0.72 < found.accuracy.value < 0.775
-        assert found.accuracy.interval[0] < 0.75
-        assert found.mcc.value > 0.4
-        assert found.accuracy.naive == result.class_frequency == pytest.approx(2 / 3 * 0.75 + 1 / 3 * 0.25, abs=0.03)
+    for attack in result.by_adversary.values():
+        assert 0.72 < attack.accuracy.value < 0.775
+        assert attack.accuracy.interval[0] < 0.75
+        assert attack.mcc.value > 0.4
+        assert attack.accuracy.naive == result.class_frequency == pytest.approx(2 / 3 * 0.75 + 1 / 3 * 0.25, abs=0.03)
     assert 0.72 < result.accuracy.value < 0.775
     assert result.chosen["mcc"][0] in str(result)
 
 
 @pytest.mark.slow
-def test_thirteen_attributes_of_which_three_interact_are_no_refuge():
+def test_three_interacting_attributes_are_found_among_thirteen():
     X = ternary(20_000, 3, 13)
     odd = X[["a0", "a1", "a2"]].sum(axis=1) % 2 == 1
     X["s"] = np.random.default_rng(4).random(len(X)) < np.where(odd, 0.75, 0.25)
@@ -65,26 +65,26 @@ def test_thirteen_attributes_of_which_three_interact_are_no_refuge():
     assert 0.71 < result.accuracy.value < 0.76
 
 
-def test_predictors_that_tell_nothing_leave_the_class_frequency():
+def test_useless_predictors_leave_the_class_frequency():
     X = ternary(2_000, 5)
     X["s"] = np.random.default_rng(6).random(2_000) < 0.3
     result = SensitiveInference("s", **QUICK).run(X, ["a0", "a1", "a2", "a3"])
     assert result.accuracy.value == pytest.approx(result.class_frequency, abs=0.01)
-    for found in result.by_adversary.values():
-        assert found.mcc.interval[0] <= 0 <= found.mcc.interval[1]
+    for attack in result.by_adversary.values():
+        assert attack.mcc.interval[0] <= 0 <= attack.mcc.interval[1]
 
 
-def test_a_column_that_names_each_person_tells_nothing_of_people_held_out():
+def test_identifying_columns_say_nothing_about_held_out_people():
     X = pd.DataFrame({"id": [f"p{i}" for i in range(500)], "number": np.random.default_rng(0).permutation(500) + 0.5})
     X["s"] = np.random.default_rng(1).random(500) < 0.5
     result = SensitiveInference("s", **QUICK).run(X, ["id", "number"])
-    for found in result.by_adversary.values():
-        assert found.accuracy.interval[0] <= 0.52
-        assert found.mcc.interval[0] <= 0.02
+    for attack in result.by_adversary.values():
+        assert attack.accuracy.interval[0] <= 0.52
+        assert attack.mcc.interval[0] <= 0.02
 
 
-def test_a_person_s_records_are_held_out_together():
-    """Everybody has five records with the same unique town: who knows one of them knows all."""
+def test_a_persons_records_are_held_out_together():
+    """Everybody has five records with the same unique town: one of them reveals the others."""
     random = np.random.default_rng(0)
     X = pd.DataFrame({"person": np.repeat(np.arange(120), 5), "s": np.repeat(random.random(120) < 0.5, 5)})
     X["town"] = "t" + X["person"].astype(str)
@@ -97,31 +97,31 @@ def test_a_person_s_records_are_held_out_together():
     assert high - low > 0.1  # of 120 people, not of 600 records
 
 
-def test_a_rare_value_is_found_by_correlation_where_accuracy_says_nothing():
+def test_the_correlation_shows_rare_values_that_accuracy_misses():
     X = ternary(4_000, 8)
     chance = np.where((X["a0"] == 2) & (X["a1"] == 2), 0.2, 0.01)
     X["s"] = np.random.default_rng(9).random(4_000) < chance
     result = SensitiveInference("s", **QUICK).run(X, ["a0", "a1", "a2"])
     assert result.class_frequency > 0.95
-    for found in result.by_adversary.values():
-        assert found.accuracy.value == pytest.approx(result.class_frequency, abs=0.003)
-        assert found.mcc.interval[0] > 0.15
+    for attack in result.by_adversary.values():
+        assert attack.accuracy.value == pytest.approx(result.class_frequency, abs=0.003)
+        assert attack.mcc.interval[0] > 0.15
     assert result.by_adversary["nu-SVC"].settings["accuracy"] == ({"model": "most frequent value"},) * 2
     assert result.mcc.interval[0] > result.mcc.naive == 0
 
 
-def test_many_values_are_told_apart_and_critical_ones_joined():
+def test_many_values_are_distinguished_and_critical_ones_joined():
     X = ternary(900, 10)
     random = np.random.default_rng(11)
     X["s"] = np.where(random.random(900) < 0.7, X["a0"], random.integers(0, 3, 900)).astype(str)
     every = SensitiveInference("s", **QUICK).run(X, ["a0", "a1"])
     assert (every.values, every.critical, every.by_contrast) == (3, None, ())
-    for found in every.by_adversary.values():
-        assert found.accuracy.value == pytest.approx(0.8, abs=0.04)
-        assert found.mcc.value == pytest.approx(0.7, abs=0.06)
-    told = SensitiveInference("s", critical_values=[0, 1.0], **QUICK).run(X, ["a0"])
-    assert [each.critical for each in told.by_contrast] == [("0",), ("1",), ("0", "1")]
-    joined = told.by_contrast[2]
+    for attack in every.by_adversary.values():
+        assert attack.accuracy.value == pytest.approx(0.8, abs=0.04)
+        assert attack.mcc.value == pytest.approx(0.7, abs=0.06)
+    result = SensitiveInference("s", critical_values=[0, 1.0], **QUICK).run(X, ["a0"])
+    assert [each.critical for each in result.by_contrast] == [("0",), ("1",), ("0", "1")]
+    joined = result.by_contrast[2]
     assert joined.values == 2
     assert joined.class_frequency == pytest.approx((X["s"] != "2").mean())
     assert joined.accuracy.value == pytest.approx(0.7 + 0.3 * (4 / 9 + 1 / 9), abs=0.04)
@@ -135,7 +135,7 @@ def test_a_sensitive_number_is_guessed_in_bins():
     assert result.accuracy.value > 0.9
 
 
-def test_a_critical_value_that_is_hidden_among_others_is_attacked_by_itself():
+def test_each_critical_value_is_attacked_separately():
     """Half of each group has a critical value, each group another one: together they look even, alone they do not."""
     X = pd.DataFrame([("0", "al"), ("0", "other"), ("1", "ga"), ("1", "other")] * 60, columns=["a", "s"])
     result = SensitiveInference("s", critical_values=["al", "ga"], **QUICK).run(X, ["a"])
@@ -147,20 +147,20 @@ def test_a_critical_value_that_is_hidden_among_others_is_attacked_by_itself():
     assert "('al' or not)" in str(alone)
 
 
-def test_a_critical_value_may_be_a_plain_text_a_number_or_missing():
+def test_a_critical_value_may_be_text_a_number_or_missing():
     X = pd.DataFrame({"a": [0, 1, 2] * 60, "s": ["flu", "cold", None] * 60, "n": [1, 2, 3] * 60})
     for value, named in (("flu", "flu"), ([None], "(missing)"), ("(missing)", "(missing)")):
-        told = SensitiveInference("s", critical_values=value, **QUICK).run(X, [])
-        assert (told.critical, told.class_frequency) == ((named,), pytest.approx(2 / 3))
+        result = SensitiveInference("s", critical_values=value, **QUICK).run(X, [])
+        assert (result.critical, result.class_frequency) == ((named,), pytest.approx(2 / 3))
     assert SensitiveInference("s", critical_values=[None], **QUICK).run(X, ["a"]).mcc.value == 1
     assert SensitiveInference("n", critical_values=2, **QUICK).run(X, []).critical == ("2",)
 
 
-def test_values_that_no_one_column_holds_are_given_for_each_record():
+def test_values_may_be_given_for_each_record():
     X = pd.get_dummies(pd.Series(["flu", "gout", "hiv"] * 80), prefix="ill", prefix_sep="=")
     X["cure"], ill = [2, 0, 1] * 80, np.array(["flu", "gout", "hiv"] * 80)
-    told = SensitiveInference("ill", **QUICK).run(X, ["cure"], values=ill)
-    assert (told.values, told.accuracy.value) == (3, 1.0)
+    result = SensitiveInference("ill", **QUICK).run(X, ["cure"], values=ill)
+    assert (result.values, result.accuracy.value) == (3, 1.0)
     one = SensitiveInference("ill", critical_values="hiv", **QUICK).run(X, [], values=ill)
     assert (one.critical, one.class_frequency) == (("hiv",), 2 / 3)
     many = SensitiveInference("ill", **QUICK).run(X, [], values=np.arange(240) % 40)
@@ -169,7 +169,7 @@ def test_values_that_no_one_column_holds_are_given_for_each_record():
         SensitiveInference("ill", **QUICK).run(X, ["cure"], values=[1, 2, 3])
 
 
-def test_a_number_of_few_values_is_guessed_by_its_values():
+def test_a_number_with_few_values_is_guessed_by_its_values():
     X = pd.DataFrame({"a": np.arange(600) % 2, "s": np.arange(600) % 15, "t": np.arange(600) % 30})
     assert SensitiveInference("s", **QUICK).run(X, []).values == 15
     assert SensitiveInference("t", **QUICK).run(X, []).values == 10
@@ -186,7 +186,7 @@ def test_a_handful_of_records_leaves_the_naive_guess(values):
     assert few.by_adversary["portfolio"].settings["mcc"] == naive
 
 
-def test_persons_may_be_given_beside_the_schema():
+def test_persons_may_be_given_without_a_schema():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"town": np.repeat(np.arange(120), 5).astype(str), "s": np.repeat(random.random(120) < 0.5, 5)})
     together = SensitiveInference("s", **QUICK).run(X, ["town"], persons=X["town"])
@@ -195,19 +195,19 @@ def test_persons_may_be_given_beside_the_schema():
         SensitiveInference("s", **QUICK).run(X, ["town"], persons=[1, 2, 3])
 
 
-def test_each_part_s_adversary_is_chosen_without_that_part_and_ties_are_the_portfolio_s():
+def test_a_parts_adversary_is_chosen_without_that_part_and_ties_go_to_the_portfolio():
     X = ternary(600, 5)
     X["s"] = np.random.default_rng(6).random(600) < 0.3
     assert SensitiveInference("s", **QUICK).run(X, ["a0"]).chosen["accuracy"] == ("portfolio",) * 2
-    said = {"model": "any"}
+    parameters = {"model": "any"}
     for ahead, chosen in ((0.0, "portfolio"), (0.02, "portfolio"), (0.05, "nu-SVC")):  # a standard error is 0.022
-        nu, portfolio = (SensitiveAnswer(np.zeros(1), 0.7 + more, 400.0, said, 1) for more in (ahead, 0.0))
+        nu, portfolio = (SensitiveAnswer(np.zeros(1), 0.7 + more, 400.0, parameters, 1) for more in (ahead, 0.0))
         assert (
             _choose_adversary({"nu-SVC": {"accuracy": nu}, "portfolio": {"accuracy": portfolio}}, "accuracy") == chosen
         )
 
 
-def test_missing_values_are_seen_as_such():
+def test_missing_values_are_used_as_such():
     random = np.random.default_rng(14)
     gone = random.random(200) < 0.4
     X = pd.DataFrame({"wage": np.where(gone, np.nan, random.normal(size=200)), "town": np.where(gone, None, "here")})
@@ -232,15 +232,15 @@ def test_without_predictors_the_guess_is_naive():
 def test_both_libraries_and_any_number_of_workers_give_the_same_result():
     X, predictors = mixed(300)
     X["city"] = np.where(X["a0"] == 1, None, "c" + X["a1"].astype(str))
-    told = []
+    results = []
     for frame, jobs in ((X, 1), (as_polars(X), 2)):
         attack = SensitiveInference("s", **QUICK | {"max_rows": 100, "n_jobs": jobs, "random_state": 3})
-        told.append(attack.run(frame, [*predictors, "city"]).to_dict())
-    for each in told:
+        results.append(attack.run(frame, [*predictors, "city"]).to_dict())
+    for each in results:
         each.pop("seconds")
-    assert told[0] == told[1]
-    assert json.loads(json.dumps(told[0])) == told[0]
-    assert told[0]["by_adversary"]["nu-SVC"]["rows"] <= 100
+    assert results[0] == results[1]
+    assert json.loads(json.dumps(results[0])) == results[0]
+    assert results[0]["by_adversary"]["nu-SVC"]["rows"] <= 100
 
 
 def test_few_records_of_a_value_make_fewer_folds():
@@ -286,7 +286,7 @@ def test_merged_rows_with_counts_train_the_same_machine_as_repeated_rows(monkeyp
         np.testing.assert_allclose(both[0], both[1], atol=1e-4)
 
 
-def test_the_machine_is_scikit_learn_s_and_one_without_margin_is_not_used():
+def test_the_machine_agrees_with_scikit_learn_and_needs_a_margin():
     random = np.random.default_rng(0)
     points = random.normal(size=(200, 3))
     values = (points[:, 0] + random.normal(size=200) > 0.5).astype(np.int64)
@@ -295,11 +295,11 @@ def test_the_machine_is_scikit_learn_s_and_one_without_margin_is_not_used():
     model = NuSvc(NuSetting(0.5, 0.8, "as they are"), 2).fit(kernel(points, points, 0.5), values, np.ones(200))
     support = model.support
     np.testing.assert_allclose(model.scores(kernel(points, points[support], 0.5), support)[:, 1], own, atol=0.02)
-    same = np.ones((200, 200))  # all records alike: no machine can tell them apart
+    same = np.ones((200, 200))  # all records alike: no machine can distinguish them
     assert not NuSvc(NuSetting(None, 0.5, "as they are"), 2).fit(same, values, np.ones(200)).useful
 
 
-def test_even_values_need_no_balancing_and_rare_ones_leave_their_rows_to_others():
+def test_even_values_need_no_balancing_and_rare_ones_free_their_rows():
     assert {setting.weighting for setting in settings(np.array([52.0, 48.0]))} == {"as they are"}
     assert len({setting.weighting for setting in settings(np.array([98.0, 2.0]))}) == 2
     assert len(settings(np.ones(12))) == 4 < len(settings(np.ones(2))) == 16
@@ -318,7 +318,7 @@ def test_points_give_every_attribute_the_same_weight():
     assert (np.diff(points[100:, 50][order]) > 0).all()
 
 
-def test_matthews_correlation_is_scikit_learn_s_and_its_interval_covers_the_truth():
+def test_matthews_correlation_agrees_with_scikit_learn_and_its_interval_covers_the_truth():
     random = np.random.default_rng(0)
     for size in (2, 4):
         truth, guess = random.integers(0, size, 300), random.integers(0, size, 300)
@@ -386,7 +386,7 @@ def test_one_person_alone_and_no_rows_are_refused():
 
 
 @pytest.mark.slow
-def test_bank_marketing_tells_of_credit_in_default_as_the_paper_says():
+def test_bank_marketing_reveals_credit_in_default_as_much_as_in_the_paper():
     """[Barbato25 §5.2]: a Matthews correlation of 0.20 from all predictors."""
     folder = shared_file("bank/bank-binarized.csv.gz").parents[1]
     X, _ = load_bank(binarized=True, folder=folder, return_X_y=True)
