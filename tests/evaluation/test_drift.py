@@ -1,4 +1,4 @@
-"""Drift: found where it is planted, silent where there is none, and the right advice for each kind."""
+"""Drift: found where planted, silent without any, and the right advice for each kind."""
 
 import json
 
@@ -15,13 +15,13 @@ from modicum.evaluation import drift
 from modicum.measures.intervals import change, grown, holm
 
 
-def records(n: int, seed: int, *, label: str = "a", tells_sex: bool = False) -> tuple[pd.DataFrame, pd.Series]:
+def records(n: int, seed: int, *, label: str = "a", reveals_sex: bool = False) -> tuple[pd.DataFrame, pd.Series]:
     """People with two yes/no attributes, a job and a sex; the label follows one of the two in 9 of 10 cases."""
     random = np.random.default_rng(seed)
     X = pd.DataFrame({name: random.choice(["no", "yes"], n) for name in ("a", "b")})
     X["job"] = random.choice(["nurse", "clerk", "smith", "pilot"], n)
     free = random.choice(["f", "m"], n)
-    X["sex"] = np.where(X["job"].isin(["nurse", "clerk"]), "f", "m") if tells_sex else free
+    X["sex"] = np.where(X["job"].isin(["nurse", "clerk"]), "f", "m") if reveals_sex else free
     source = {"a": X["a"] == "yes", "b": X["b"] == "yes", "not a": X["a"] == "no"}[label]
     y = pd.Series(np.where(source ^ (random.random(n) < 0.1), "bought", "left"), name="outcome")
     return X, y
@@ -29,9 +29,9 @@ def records(n: int, seed: int, *, label: str = "a", tells_sex: bool = False) -> 
 
 @pytest.fixture(scope="module")
 def g() -> md.Generalization:
-    """Collects `a` and `job` as they are, neither `b` nor `sex`."""
-    kept = md.Uniform(buckets=9).fit(records(1_000, 0)[0]).generalization_
-    return kept.drop("b").drop("sex")
+    """Collect `a` and `job` in full, but neither `b` nor `sex`."""
+    full = md.Uniform(buckets=9).fit(records(1_000, 0)[0]).generalization_
+    return full.drop("b").drop("sex")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_random_halves_of_adult_raise_no_alarm():
     assert sum(alarms) <= 1
 
 
-def test_nothing_changed_is_said(nothing_changed):
+def test_no_change_is_reported(nothing_changed):
     assert not nothing_changed.learn_anew
     assert not nothing_changed.retrain
     assert nothing_changed.reasons == []
@@ -76,8 +76,8 @@ def test_a_dropped_attribute_that_becomes_decisive_widens_the_gap(g):
     assert not found.by_attribute["sex"].gain.is_worse
 
 
-def test_an_attribute_that_the_buckets_begin_to_tell_is_found_by_name(g):
-    found = drift(g, *records(1_500, 1), *records(1_500, 2, tells_sex=True), personal=["sex", "b"])
+def test_an_attribute_that_the_buckets_begin_to_reveal_is_named(g):
+    found = drift(g, *records(1_500, 1), *records(1_500, 2, reveals_sex=True), personal=["sex", "b"])
     assert found.learn_anew
     assert not found.gap.is_worse
     assert found.by_attribute["sex"].gain.is_worse
@@ -87,8 +87,8 @@ def test_an_attribute_that_the_buckets_begin_to_tell_is_found_by_name(g):
     assert not any("'b'" in reason for reason in found.reasons)
 
 
-def test_an_attribute_of_no_weight_raises_no_alarm(g):
-    now = records(1_500, 2, tells_sex=True)
+def test_an_attribute_without_weight_raises_no_alarm(g):
+    now = records(1_500, 2, reveals_sex=True)
     found = drift(g, *records(1_500, 1), *now, personal=["sex", "b"], weights={"sex": 0})
     assert not found.learn_anew
     assert found.by_attribute["sex"].gain.adjusted is None
@@ -96,12 +96,12 @@ def test_an_attribute_of_no_weight_raises_no_alarm(g):
 
 
 def test_a_smaller_risk_is_no_alarm(g):
-    found = drift(g, *records(1_500, 1, tells_sex=True), *records(1_500, 2), personal=["sex", "b"])
+    found = drift(g, *records(1_500, 1, reveals_sex=True), *records(1_500, 2), personal=["sex", "b"])
     assert not found.learn_anew
     assert found.by_attribute["sex"].gain.p_value < 1e-6
 
 
-def test_a_label_that_turns_asks_for_a_new_model_alone(g):
+def test_a_reversed_label_needs_only_a_new_model(g):
     found = drift(g, *records(1_500, 1), *records(1_500, 2, label="not a"), personal=["sex"])
     assert found.frozen.now == pytest.approx(0.9, abs=0.04)
     assert abs(found.error.difference) < 0.05
@@ -111,7 +111,7 @@ def test_a_label_that_turns_asks_for_a_new_model_alone(g):
     assert "the generalization can stay" in found.sentence
 
 
-def test_values_that_nobody_had_are_counted(g):
+def test_unseen_values_are_counted(g):
     then, (X, y) = records(1_000, 1), records(1_000, 2)
     X.loc[:299, "job"] = "drone pilot"
     X.loc[300:399, "job"] = None
@@ -127,7 +127,7 @@ def test_values_that_nobody_had_are_counted(g):
     assert "drone" not in json.dumps(found.to_dict())
 
 
-def test_a_number_in_full_detail_moves_by_tenths():
+def test_a_number_in_full_detail_is_compared_in_tenths():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"age": random.normal(50, 10, 2_000), "sex": random.choice(["f", "m"], 2_000)})
     y = pd.Series(np.where(X["age"] + random.normal(0, 5, 2_000) > 50, 1, 0))
@@ -138,7 +138,7 @@ def test_a_number_in_full_detail_moves_by_tenths():
     assert found.values["age"].distance == pytest.approx(0.9)
 
 
-def test_a_new_class_of_the_label_is_counted_and_said(g):
+def test_a_new_class_of_the_label_is_counted_and_reported(g):
     then, (X, y) = records(1_000, 1), records(1_000, 2)
     y[:200] = "returned"
     found = drift(g, *then, X, y, personal=["sex"])
@@ -195,7 +195,7 @@ def test_the_result_is_plain_data(nothing_changed):
     assert content["sentence"] == nothing_changed.sentence
 
 
-def test_a_numeric_label_is_cut_at_the_ranges_of_then(g):
+def test_a_numeric_label_uses_the_earlier_ranges(g):
     then, now = records(800, 1), records(800, 2)
     noise = np.random.default_rng(0).random(800)
     prices = [pd.Series((y == "bought") * 100 + noise, name="price") for _, y in (then, now)]
@@ -262,7 +262,7 @@ def test_bad_parameters_are_refused_with_one_sentence(g, options, sentence):
         drift(g, *records(200, 1), *records(200, 2), **options)
 
 
-def test_people_must_be_told_apart_in_both_periods_or_in_none():
+def test_both_periods_or_neither_must_identify_people():
     X, y = records(200, 1)
     named = X.assign(who=np.arange(200))
     g = md.Uniform(buckets=9, schema=md.Schema.infer(named, person="who")).fit(named).generalization_
@@ -290,7 +290,7 @@ def test_a_person_in_both_samples_counts_once():
     assert change(then, then, (person, person)).standard_error < 0.1 * change(then, then).standard_error
 
 
-def test_samples_that_agree_entirely_are_not_certain():
+def test_samples_that_agree_fully_still_have_uncertainty():
     same = change(np.zeros(60), np.zeros(60))
     assert same.interval[0] < -0.03 < 0.03 < same.interval[1]
     assert change(np.zeros(60), np.array([1.0] + [0.0] * 59)).p_value > 0.3
@@ -298,11 +298,11 @@ def test_samples_that_agree_entirely_are_not_certain():
         change(np.zeros(5), np.zeros(5), (np.zeros(5, dtype=int), np.arange(5)))
 
 
-def test_intervals_hold_as_often_as_they_say():
+def test_intervals_cover_the_truth_as_often_as_stated():
     random = np.random.default_rng(0)
     inside = []
     for _ in range(400):
-        shares = random.beta(2, 8, 160)  # 80 people each, four rows that are alike
+        shares = random.beta(2, 8, 160)  # 80 people each, with four similar rows
         rows = (random.random((160, 4)) < shares[:, None]).astype(float)
         units = np.repeat(np.arange(160), 4)
         found = change(rows[:80].ravel(), rows[80:].ravel(), (units[:320], units[320:]))

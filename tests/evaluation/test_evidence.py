@@ -1,4 +1,4 @@
-"""All evidence about a generalization in one call: the same as each part alone, and what it rests on."""
+"""All evidence about a generalization in one call agrees with each part alone and states its sources."""
 
 import hashlib
 import json
@@ -63,7 +63,7 @@ def test_quick_evidence_is_the_first_part_of_the_full(g, table, found):
     assert found.label == "bought"
 
 
-def test_attacks_and_necessity_are_those_of_their_own_functions(g, table, found):
+def test_attacks_and_necessity_agree_with_their_own_functions(g, table, found):
     X_train, y_train, X_test, y_test = halves(table)
     suite = md.attacks.suite(g, X_train, X_test, population=100_000, progress=False, **OPTIONS)
     assert list(found.attacks.reconstruction) == list(suite.reconstruction)
@@ -83,7 +83,7 @@ def test_by_default_scores_are_shown_by_personal_attributes(found):
     assert found.utility.worst_group in found.utility.by_group
 
 
-def test_of_many_personal_attributes_those_with_the_fewest_groups_are_shown():
+def test_personal_attributes_with_the_fewest_groups_are_shown():
     random = np.random.default_rng(0)
     X = pd.DataFrame({f"x{i}": random.integers(0, i + 2, 400).astype(str) for i in range(12)})
     X["many"] = random.integers(0, 300, 400).astype(str)
@@ -93,17 +93,17 @@ def test_of_many_personal_attributes_those_with_the_fewest_groups_are_shown():
     assert default_groups(g, as_our_frame(X), ["many"]) == []
 
 
-def test_provenance_says_what_the_evidence_rests_on(g, table, found):
+def test_provenance_lists_versions_settings_and_hashes(g, table, found):
     X_train, y_train, X_test, y_test = halves(table)
-    told = found.provenance
-    assert told == generalization_provenance(g, (X_train, y_train), (X_test, y_test), told["settings"])
-    assert json.loads(json.dumps(told)) == told
-    assert told["versions"]["modicum"] == md.__version__
-    assert told["versions"]["numpy"] == np.__version__
-    assert told["settings"]["training_records"] == 400
-    assert told["settings"]["random_state"] == 0
-    assert told["settings"]["population"] == 100_000
-    assert set(told["hashes"]) == {"training records", "test records", "schema", "artifact", "buckets"}
+    provenance = found.provenance
+    assert provenance == generalization_provenance(g, (X_train, y_train), (X_test, y_test), provenance["settings"])
+    assert json.loads(json.dumps(provenance)) == provenance
+    assert provenance["versions"]["modicum"] == md.__version__
+    assert provenance["versions"]["numpy"] == np.__version__
+    assert provenance["settings"]["training_records"] == 400
+    assert provenance["settings"]["random_state"] == 0
+    assert provenance["settings"]["population"] == 100_000
+    assert set(provenance["hashes"]) == {"training records", "test records", "schema", "artifact", "buckets"}
 
 
 def test_other_data_artifact_and_model_have_other_hashes(g, table, found, tmp_path):
@@ -119,13 +119,13 @@ def test_other_data_artifact_and_model_have_other_hashes(g, table, found, tmp_pa
     assert model_file(tmp_path / "model.onnx") == model_file(b"weights") == b"weights"
 
 
-def test_the_hash_of_the_artifact_is_that_of_its_file(g, found, tmp_path):
+def test_the_hash_of_the_artifact_is_the_hash_of_its_file(g, found, tmp_path):
     g.save(tmp_path / "g.json")
     written = hashlib.sha256((tmp_path / "g.json").read_bytes()).hexdigest()
     assert found.provenance["hashes"]["artifact"] == written
 
 
-def test_the_hash_of_data_is_a_matter_of_its_content(people):
+def test_the_hash_of_data_depends_only_on_its_content(people):
     X, y = people
     schema = md.Schema.infer(X)
     found = data_hash(X, y, schema)
@@ -138,7 +138,7 @@ def test_the_hash_of_data_is_a_matter_of_its_content(people):
     assert data_hash(changed, y, schema) != found
 
 
-def test_whose_records_they_are_counts_in_the_hash(people):
+def test_the_hash_depends_on_the_person_column(people):
     X, y = people
     schema = md.Schema.infer(X.assign(who=range(len(X))), person="who")
     by_one = data_hash(X.assign(who=np.arange(len(X)) // 2), y, schema)
@@ -146,13 +146,13 @@ def test_whose_records_they_are_counts_in_the_hash(people):
 
 
 def test_an_estimator_is_described_by_plain_settings():
-    told = estimator_settings(LogisticRegression(C=3))
-    assert told["name"] == "LogisticRegression"
-    assert told["parameters"]["C"] == 3
+    settings = estimator_settings(LogisticRegression(C=3))
+    assert settings["name"] == "LogisticRegression"
+    assert settings["parameters"]["C"] == 3
     assert estimator_settings("boosted trees") == "boosted trees"
 
 
-def test_tables_in_an_engine_are_drawn_from(table):
+def test_tables_in_an_engine_are_sampled(table):
     X, y = table
     g = md.Uniform(buckets=2).fit(X[["age", "sex"]]).generalization_
     parts = [duckdb.from_df(part) for part in (X.assign(bought=y)[:400], X.assign(bought=y)[400:])]
@@ -190,7 +190,7 @@ def test_bad_input_is_refused_before_any_work(g, table, options, message, monkey
         md.evidence(g, *halves(table), **{"personal": PERSONAL} | options)
 
 
-def test_what_quick_evidence_leaves_out_has_no_options(g, table):
+def test_quick_evidence_refuses_options_of_full_evidence(g, table):
     X, y, X_test, y_test = halves(table)
     release = md.Mondrian(k=5, quasi_identifiers=["age", "sex"]).fit(X, y)
     anatomy = md.Anatomy(l=2, sensitive="school", random_state=0).fit(X)
@@ -214,7 +214,7 @@ def test_records_that_do_not_fit_are_refused(g, table):
         md.evidence(None, X_train, y_train, X_test, y_test)
 
 
-def test_a_path_of_other_attributes_is_refused():
+def test_a_path_with_other_attributes_is_refused():
     X, y = md.datasets.load_adult(return_X_y=True)
     X = X[["age", "race", "sex"]]
     parts = X[:400], y[:400], X[400:800], y[400:800]

@@ -1,4 +1,4 @@
-"""Why each attribute is needed: what one step coarser, leaving it out or asking it in full would change."""
+"""Why each attribute is needed: what changes if it is one step coarser, left out or asked in full."""
 
 import datetime as dt
 import json
@@ -23,8 +23,8 @@ N, CUT = 6_000, 3_600
 LOGISTIC = LogisticRegression(max_iter=300)
 
 
-def made_up(seed=0, n=N):
-    """The label depends on a and b alone, b's values p and q being alike; c is noise, d follows b."""
+def make_table(seed=0, n=N):
+    """The label depends only on a and on b, whose values p and q are equivalent; c is noise, d follows b."""
     random = np.random.default_rng(seed)
     a = random.integers(0, 40, n)
     b = random.choice(list("pqrs"), n)
@@ -40,14 +40,14 @@ def made_up(seed=0, n=N):
     return X, pd.Series(np.where(random.logistic(size=n) < odds, "yes", "no"), name="bought")
 
 
-def measured(g, X, y, **options):
+def measure(g, X, y, **options):
     cut = CUT * len(X) // N
     return necessity(g, X[:cut], y[:cut], X[cut:], y[cut:], progress=False, **options)
 
 
 @pytest.fixture(scope="module")
 def table():
-    return made_up()
+    return make_table()
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +58,10 @@ def fine(table):
 
 @pytest.fixture(scope="module")
 def found(table, fine):
-    return measured(fine, *table, personal=["b", "c", "d"], n_jobs=2)
+    return measure(fine, *table, personal=["b", "c", "d"], n_jobs=2)
 
 
-def test_what_the_label_depends_on_is_needed_and_noise_is_not(found):
+def test_predictive_attributes_are_needed_and_noise_is_not(found):
     assert list(found.attributes) == ["a", "b", "c", "d"]
     for name in ("a", "b"):
         without = found.attributes[name].without
@@ -73,15 +73,15 @@ def test_what_the_label_depends_on_is_needed_and_noise_is_not(found):
     assert noise.verdict == "not shown to be needed"
 
 
-def test_the_two_buckets_with_the_same_label_share_are_made_one(found):
+def test_two_buckets_with_the_same_label_share_are_merged(found):
     b = found.attributes["b"]
     assert b.coarser.what == "“p” and “q” merged into “p | q”"
     assert b.coarser.error_interval[0] <= 0 <= b.coarser.error_interval[1]
     assert b.verdict == "needed, but could be coarser"
 
 
-def test_an_attribute_that_is_missed_would_help(table, fine):
-    a = measured(fine.drop("a"), *table, personal=["b"]).attributes["a"]
+def test_a_dropped_predictive_attribute_would_help(table, fine):
+    a = measure(fine.drop("a"), *table, personal=["b"]).attributes["a"]
     assert a.coarser is None
     assert a.without is None
     assert a.in_full.error_interval[1] < 0
@@ -90,18 +90,18 @@ def test_an_attribute_that_is_missed_would_help(table, fine):
     assert a.verdict == "not collected, would help"
 
 
-def test_the_adversary_errs_less_about_what_is_asked_in_full_and_more_about_what_is_left_out(found):
-    asked, left_out = found.attributes["d"].in_full, found.attributes["b"].without
-    assert asked.own_change < 0
-    assert asked.own_interval[1] < 0
-    assert asked.adversary_interval[1] < 0
+def test_the_adversary_errs_less_in_full_detail_and_more_without_the_attribute(found):
+    in_detail, left_out = found.attributes["d"].in_full, found.attributes["b"].without
+    assert in_detail.own_change < 0
+    assert in_detail.own_interval[1] < 0
+    assert in_detail.adversary_interval[1] < 0
     assert left_out.own_interval[0] > 0
     assert left_out.adversary_interval[0] > 0
     assert found.attributes["a"].without.own_change is None  # not personal
     assert [need.personal for need in found.attributes.values()] == [False, True, True, True]
 
 
-def test_changes_are_counted_from_the_figures_of_the_generalization_itself(table, fine, found):
+def test_changes_are_differences_from_the_generalizations_own_figures(table, fine, found):
     X, y = table
     u = md.utility(fine, X[:CUT], y[:CUT], X[CUT:], y[CUT:])
     without = md.utility(fine.drop("b"), X[:CUT], y[:CUT], X[CUT:], y[CUT:])
@@ -121,12 +121,12 @@ def test_the_adversary_is_the_counting_member_of_the_portfolio(table, fine, foun
     assert found.adversary == "A1 by counts with back-off"
 
 
-def test_weights_decide_what_the_mean_is_over(table, fine):
-    step = measured(fine, *table, personal=["b", "c"], weights={"c": 0}, estimator=LOGISTIC).attributes["b"].without
+def test_weights_apply_to_the_mean(table, fine):
+    step = measure(fine, *table, personal=["b", "c"], weights={"c": 0}, estimator=LOGISTIC).attributes["b"].without
     assert step.adversary_change == step.own_change > 0
 
 
-def test_a_paired_interval_is_narrower_than_two_apart(found):
+def test_a_paired_interval_is_narrower_than_two_separate_ones(found):
     step, records = found.attributes["b"].coarser, found.records
     low, high = step.error_interval
     wrong = np.arange(records) < found.error * records
@@ -134,14 +134,14 @@ def test_a_paired_interval_is_narrower_than_two_apart(found):
     assert high - low < 0.7 * np.sqrt(2) * one
 
 
-def test_the_same_seed_gives_the_same_whatever_the_number_of_jobs(table, fine, found):
-    assert measured(fine, *table, personal=["b", "c", "d"], n_jobs=1) == found
+def test_the_number_of_jobs_does_not_change_the_result(table, fine, found):
+    assert measure(fine, *table, personal=["b", "c", "d"], n_jobs=1) == found
 
 
 def test_a_number_in_full_detail_becomes_ranges(table):
     X, y = table[0][["a", "b"]], table[1]
     raw = raw_generalization(X[:CUT], md.Schema.infer(X))
-    a = measured(raw, X, y, personal=["b"]).attributes["a"]
+    a = measure(raw, X, y, personal=["b"]).attributes["a"]
     assert a.action == "kept"
     assert a.coarser.what == f"in {RANGES} ranges of about equal frequency"
     assert abs(a.coarser.error_change) < a.without.error_change / 4
@@ -151,19 +151,19 @@ def test_a_number_in_full_detail_becomes_ranges(table):
     assert in_ranges(raw["a"], few[:3]) is None
 
 
-def test_with_two_buckets_left_one_step_coarser_is_leaving_out(table):
+def test_one_step_coarser_than_two_buckets_is_leaving_out(table):
     X, y = table
     g = md.Uniform(buckets=2).fit(X[:CUT]).generalization_
-    need = measured(g, X, y, personal=["b"]).attributes["a"]
+    need = measure(g, X, y, personal=["b"]).attributes["a"]
     assert need.coarser is None
     assert need.without is not None
     assert need.verdict == "needed"
 
 
-def test_where_nothing_is_collected_only_asking_is_an_alternative(table):
+def test_asking_is_the_only_alternative_if_nothing_is_collected(table):
     X, y = table
     g = md.Uniform(buckets=2).fit(X[["a", "c"]]).generalization_.drop("a").drop("c")
-    needs = measured(g, X, y).attributes
+    needs = measure(g, X, y).attributes
     assert {name: list(need.steps) for name, need in needs.items()} == {"a": ["in_full"], "c": ["in_full"]}
     assert [needs["a"].verdict, needs["c"].verdict] == ["not collected, would help", "not collected, not missed"]
 
@@ -171,27 +171,27 @@ def test_where_nothing_is_collected_only_asking_is_an_alternative(table):
 def test_one_attribute_alone_can_be_left_out(table):
     X, y = table
     g = md.Uniform(buckets=3).fit(X[["a"]]).generalization_
-    assert measured(g, X, y).attributes["a"].without.is_worse
+    assert measure(g, X, y).attributes["a"].without.is_worse
 
 
 def test_records_of_one_person_are_not_independent():
-    X, y = made_up(n=400)
+    X, y = make_table(n=400)
     X = X[["b", "c"]]
     who = np.repeat(np.arange(len(X)), 4)
     many, labels = X.iloc[who].assign(who=who).reset_index(drop=True), y.iloc[who].reset_index(drop=True)
     g = md.Uniform(buckets=4).fit(X).generalization_
     content = g.to_dict()
     content["schema"]["attributes"].append({"name": "who", "kind": "category", "roles": ["person"]})
-    by_person = measured(
+    by_person = measure(
         md.Generalization.from_dict(content), many, labels, personal=["c"], estimator=LOGISTIC
     ).attributes["c"]
-    by_record = measured(g, many, labels, personal=["c"]).attributes["c"]
+    by_record = measure(g, many, labels, personal=["c"]).attributes["c"]
     width = [np.diff(need.without.adversary_interval)[0] for need in (by_person, by_record)]
     assert width[0] > 1.7 * width[1]
 
 
-def test_missing_unseen_dates_and_polars_frames_are_taken():
-    X, y = made_up(n=1_200)
+def test_missing_values_unseen_values_dates_and_polars_frames_are_accepted():
+    X, y = make_table(n=1_200)
     random = np.random.default_rng(1)
     days = [dt.date(2020, 1, 1) + dt.timedelta(days=int(d)) for d in random.integers(0, 900, len(X))]
     X = X.assign(a=X["a"].where(random.random(len(X)) < 0.9), day=pd.to_datetime(pd.Series(days)))
@@ -201,8 +201,8 @@ def test_missing_unseen_dates_and_polars_frames_are_taken():
     g = md.Uniform(buckets=3, schema=schema).fit(X).generalization_.intersect(g).drop("c")
     X.loc[1_100:, "b"] = "never seen"
     X.loc[1_100:, "c"] = "nor this"
-    in_pandas = measured(g, X, y, personal=["b", "c"], estimator=LOGISTIC)
-    in_polars = measured(g, pl.from_pandas(X), y.to_numpy(), personal=["b", "c"], estimator=LOGISTIC)
+    in_pandas = measure(g, X, y, personal=["b", "c"], estimator=LOGISTIC)
+    in_polars = measure(g, pl.from_pandas(X), y.to_numpy(), personal=["b", "c"], estimator=LOGISTIC)
     assert in_pandas == in_polars
     assert in_pandas.attributes["day"].coarser.what.startswith("in 20 ranges")
     json.dumps(in_pandas.to_dict(), allow_nan=False)
@@ -210,23 +210,23 @@ def test_missing_unseen_dates_and_polars_frames_are_taken():
 
 @pytest.mark.parametrize("label_bins", [None, 3])
 def test_labels_of_several_classes(label_bins):
-    X, _ = made_up(n=1_200)
+    X, _ = make_table(n=1_200)
     X = X[["a", "c"]]
     noise = np.random.default_rng(0).normal(size=len(X))
     y = X["a"] + 8 * noise if label_bins else np.where(X["a"] > 25, "high", np.where(X["a"] < 12, "low", "middle"))
     g = md.Uniform(buckets=4).fit(X).generalization_
-    need = measured(g, X, y, personal=["c"], label_bins=label_bins, estimator=LOGISTIC).attributes
+    need = measure(g, X, y, personal=["c"], label_bins=label_bins, estimator=LOGISTIC).attributes
     assert need["a"].verdict == "needed"
     assert not need["c"].without.is_worse
 
 
 def test_any_classifier_can_judge(table, fine):
-    found = measured(fine, *table, personal=["b"], estimator=LOGISTIC)
+    found = measure(fine, *table, personal=["b"], estimator=LOGISTIC)
     assert found.estimator == "LogisticRegression"
     assert found.attributes["b"].without.is_worse
 
 
-def test_a_table_in_an_engine_is_drawn_from(table, fine):
+def test_a_table_in_an_engine_is_sampled(table, fine):
     X, y = table
     train, test = (part.assign(bought=y) for part in (X[:CUT], X[CUT:]))
     options = {"personal": ["b"], "sample": 2_000, "progress": False, "estimator": LOGISTIC}
@@ -238,7 +238,7 @@ def test_a_table_in_an_engine_is_drawn_from(table, fine):
         necessity(fine, relations[0], y[:CUT], relations[1], "bought", **options)
 
 
-def test_of_many_training_records_whole_persons_are_drawn():
+def test_whole_persons_are_drawn_from_many_training_records():
     assert draw_rows(10, None, 10, 0) is None
     assert len(draw_rows(10, None, 4, 0)) == 4
     units = np.repeat(np.arange(10), 5)
@@ -260,7 +260,7 @@ def test_of_many_training_records_whole_persons_are_drawn():
 )
 def test_bad_parameters_are_refused(table, fine, options, message):
     with pytest.raises(ModicumError, match=message):
-        measured(fine, *table, **options)
+        measure(fine, *table, **options)
 
 
 def test_bad_records_are_refused(table, fine):
@@ -275,8 +275,8 @@ def test_bad_records_are_refused(table, fine):
         necessity("g.json", X, y, X, y)
 
 
-def test_the_pair_that_loses_least_is_found_with_the_others_known():
-    """Alone, buckets 0 and 1 have the same share; within each context they are opposite, and 1 and 2 alike."""
+def test_the_pair_with_the_least_loss_is_found_given_the_other_attributes():
+    """Alone, buckets 0 and 1 have the same share; within each context they are opposite, and 1 and 2 agree."""
     contexts = np.repeat([0, 1], 300)
     buckets = np.tile(np.repeat([0, 1, 2], 100), 2)
     y = np.where(buckets == 0, contexts, 1 - contexts)
@@ -290,7 +290,7 @@ def test_only_neighbours_that_occur_are_compared_and_special_buckets_stay():
     assert least_loss(np.zeros(200, dtype=int), buckets, y, 2, 4, has_order=False) == (0, 3)
 
 
-def test_the_loss_is_the_rise_of_the_entropy_less_what_chance_makes():
+def test_the_loss_is_the_rise_of_entropy_minus_the_rise_by_chance():
     from modicum.evaluation._necessity import _cost
 
     random = np.random.default_rng(0)
@@ -308,7 +308,7 @@ def test_the_loss_is_the_rise_of_the_entropy_less_what_chance_makes():
         assert _cost(counts, 0, np.array([b]))[0] == pytest.approx(expected)
 
 
-def test_a_difference_interval_covers_the_truth_about_as_often_as_it_says():
+def test_a_difference_interval_covers_the_truth_as_often_as_stated():
     random = np.random.default_rng(0)
     for share in (0.002, 0.1):
         drawn = random.choice([1.0, -1.0, 0.0], p=[2 * share, share, 1 - 3 * share], size=(800, 500))
@@ -317,7 +317,7 @@ def test_a_difference_interval_covers_the_truth_about_as_often_as_it_says():
         assert covered > 0.93
 
 
-def test_a_difference_interval_has_width_where_nothing_differs_and_none_is_given_by_one_person():
+def test_a_difference_interval_has_width_without_differences_and_is_full_for_one_person():
     low, high = difference_interval(np.zeros(1_000))
     assert low == -high
     assert 0.001 < high < 0.003
@@ -331,11 +331,11 @@ def test_rows_of_a_unit_count_once_in_a_difference_interval():
     assert by_unit == pytest.approx(difference_interval(each))
 
 
-def test_a_difference_interval_covers_where_some_people_have_many_rows():
+def test_a_difference_interval_covers_the_truth_if_some_people_have_many_rows():
     random = np.random.default_rng(0)
     truth, covered = 0.2 * 5 / (0.2 * 5 + 0.8) * 0.1, []
     for _ in range(400):
-        many = random.uniform(size=600) < 0.2  # of five rows each, of which a tenth gets worse; the others have one
+        many = random.uniform(size=600) < 0.2  # five rows each, a tenth of which get worse; the others have one row
         units = np.repeat(np.arange(600), np.where(many, 5, 1))
         worse = many & (random.uniform(size=600) < 0.1)
         low, high = difference_interval(worse[units].astype(float), units)
@@ -343,13 +343,13 @@ def test_a_difference_interval_covers_where_some_people_have_many_rows():
     assert np.mean(covered) > 0.92
     sizes = np.where(np.arange(2_000) < 400, 50, 1)
     units = np.repeat(np.arange(2_000), sizes)
-    same = np.where(units < 400, 0.0, 1.0)  # who has many rows sees no change, everyone else does
+    same = np.where(units < 400, 0.0, 1.0)  # people with many rows see no change, everyone else does
     low, high = difference_interval(same, units)
     assert (low + high) / 2 == pytest.approx(1_600 / len(units), rel=0.01)
     assert high - low > 0.01  # with Σ s² − (Σ s)² / m, which is right for equal sizes only, it would be 0.004
 
 
-def test_skill_says_nothing_with_few_people():
+def test_skill_has_no_interval_for_few_people():
     random = np.random.default_rng(0)
     raw, other = np.full(400, 0.3), 0.3 + random.uniform(size=400)
     few = np.repeat(np.arange(99), 5)[:400] % 50
@@ -368,7 +368,7 @@ def test_one_test_record_shows_no_need(table, fine):
     }
 
 
-def test_no_more_records_test_than_are_learned_from(table, fine):
+def test_at_most_as_many_records_test_as_train(table, fine):
     X, y = table
     found = necessity(fine, X[:200], y[:200], X[CUT:], y[CUT:], progress=False)
     assert (found.trained_on, found.records) == (200, 200)

@@ -1,4 +1,4 @@
-"""Evidence where labels, groups or settings are not as usual: it must measure the same thing, or say why it cannot."""
+"""Evidence with unusual labels, groups or settings measures the same thing, or says why it cannot."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ def adult():
     return X[:900].reset_index(drop=True), y[:900].reset_index(drop=True)
 
 
-def test_labels_are_the_same_whatever_holds_them(adult):
+def test_labels_of_any_type_give_the_same_errors(adult):
     X, y = adult
     earns = (y == ">50K").astype(int)
     anatomy = md.Anatomy(l=2, sensitive="education", random_state=0).fit(X[:600], earns[:600])
@@ -45,19 +45,19 @@ def test_whole_numbers_are_classes_whatever_their_type(adult):
     assert "fractions" in found.skipped["utility"]
 
 
-def test_a_label_of_one_value_leaves_all_else_measured(adult):
+def test_a_constant_label_leaves_everything_else_measured(adult):
     X, _ = adult
     y = pd.Series(["no"] * len(X), name="income")
     released = md.evidence(md.Mondrian(k=5, quasi_identifiers=QUASI).fit(X, y), X, y)
-    parted = md.evidence(md.Anatomy(l=2, sensitive="education", random_state=0).fit(X, y), X, y)
-    for found in (released, parted):
+    anatomized = md.evidence(md.Anatomy(l=2, sensitive="education", random_state=0).fit(X, y), X, y)
+    for found in (released, anatomized):
         assert found.utility is None
         assert "only one value" in found.skipped["utility"]
         assert found.crowds
 
 
 @pytest.mark.parametrize(("rows", "tested"), [(2, 0), (4, 1)])
-def test_a_few_records_are_too_few_for_a_test_only(adult, rows, tested):
+def test_very_few_records_only_prevent_a_test(adult, rows, tested):
     X, y = adult
     few = [*np.flatnonzero(y == ">50K")[:1], *np.flatnonzero(y != ">50K")[: rows - 1]]
     X, y = X.iloc[few], y.iloc[few]
@@ -69,7 +69,7 @@ def test_a_few_records_are_too_few_for_a_test_only(adult, rows, tested):
     assert found.crowds["quasi-identifiers"]["release"].alone == 0
 
 
-def test_a_label_without_a_name_is_no_column_called_y(adult):
+def test_an_unnamed_label_is_not_a_column_named_y(adult):
     X, y = adult
     X = X.assign(y=np.arange(len(X)) % 7)
     labels = y.to_numpy()
@@ -79,7 +79,7 @@ def test_a_label_without_a_name_is_no_column_called_y(adult):
     assert {each.name: each.role for each in found.attributes}["y"] != "label"
 
 
-def test_codes_that_a_schema_calls_categories_are_guessed_one_by_one(adult):
+def test_codes_declared_as_categories_are_guessed_one_by_one(adult):
     X, y = adult
     X = X.assign(job=np.random.default_rng(0).integers(100, 140, len(X)))
     schema = md.Schema.infer(X, quasi_identifiers=QUASI, sensitive=["job"]).replace("job", kind="category")
@@ -88,7 +88,7 @@ def test_codes_that_a_schema_calls_categories_are_guessed_one_by_one(adult):
     assert (guessed.values, guessed.in_ranges) == (40, False)
 
 
-def test_the_label_is_among_what_is_published(adult):
+def test_the_label_counts_as_published(adult):
     X, y = adult
     found = md.evidence(md.Mondrian(k=10, quasi_identifiers=QUASI).fit(X, y), X, y)
     everything = found.crowds["every published column"]
@@ -97,14 +97,14 @@ def test_the_label_is_among_what_is_published(adult):
     assert everything["raw"].alone == pytest.approx((alone == 1).sum() / len(X))
 
 
-def test_settings_are_told_as_they_are(adult):
+def test_settings_are_reported_as_given(adult):
     X, y = adult
     anonymizer = md.Mondrian(k=np.int64(7), quasi_identifiers=X.columns[:2]).fit(X, y)
     settings = md.evidence(anonymizer, X, y, by=["sex"]).provenance["settings"]
     assert (settings["k"], settings["quasi_identifiers"], settings["by"]) == (7, QUASI, ["sex"])
 
 
-def test_as_many_columns_as_records_are_columns_still(adult):
+def test_as_many_column_names_as_records_are_still_columns(adult):
     X, _ = adult
     frame, schema = as_frame(X[:4]), md.Schema.infer(X[:4])
     assert set(group_names([*QUASI, "education", "hours-per-week"], frame, schema)) > {f"sex: {X['sex'][0]}"}
@@ -123,7 +123,7 @@ def test_all_evidence_is_plain_data(adult):
     assert content["attacks"]["reconstruction"]["A1"]["error"] == found.attack.error
 
 
-def test_balanced_changes_cover_where_a_label_is_rare():
+def test_balanced_changes_cover_the_truth_for_rare_labels():
     random = np.random.default_rng(0)
     labels = np.repeat([0, 1], [970, 30])
     covered = []

@@ -20,7 +20,7 @@ PARTS = (X[:3_000], Y[:3_000], X[3_000:], Y[3_000:])
 SCHEMA = md.Schema.infer(X)
 
 
-def test_nothing_is_collected_where_that_is_good_enough():
+def test_nothing_is_collected_if_that_is_good_enough():
     found = most_private(*PARTS, schema=SCHEMA, max_error=0.6, privacy=[0.5], sizes=[1, 2, 4])
     assert found.generalization.needed == []
     assert most_private(*PARTS, schema=SCHEMA, keep=0.0, privacy=[0.5], sizes=[1, 2]).max_leaves == 1
@@ -40,15 +40,15 @@ def test_smaller_leaves_are_tried_on_little_data():
     assert found.min_leaf == 20
 
 
-def test_it_says_what_is_reachable():
+def test_the_error_names_the_best_reachable_candidate():
     with pytest.raises(
         md.errors.DataError, match=r"No candidate is within that error; the best.* has an error of 0\.\d"
     ):
         most_private(*PARTS, schema=SCHEMA, max_error=0.01, privacy=[0.0, 0.5], sizes=[2, 4])
 
 
-def test_where_raw_data_predicts_nothing_there_is_no_skill_to_keep():
-    """Validation labels that are the opposite of what training showed: the raw model is worse than the majority."""
+def test_no_skill_can_be_kept_if_raw_data_predicts_nothing():
+    """Validation labels are the opposite of the training labels: the raw model is worse than the majority."""
     with pytest.raises(md.errors.DataError, match="no skill to keep"):
         most_private(*PARTS[:3], ~PARTS[3], schema=SCHEMA, keep=0.5)
 
@@ -69,8 +69,8 @@ def test_bad_arguments(arguments, complaint):
         most_private(X, Y, X[:0], Y[:0], schema=SCHEMA, keep=0.5)
 
 
-def test_raw_data_is_taken_as_it_is():
-    """A value beyond the declared order, a column without values and one of many categories do not stop the judging."""
+def test_raw_data_is_judged_unchanged():
+    """A value outside the declared order, an empty column and a column with many categories do not stop the judging."""
     schema = md.Schema(
         attributes=(
             md.Attribute(name="school", kind="ordered", domain=("none", "basic")),

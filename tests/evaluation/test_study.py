@@ -1,4 +1,4 @@
-"""The study: what it compares, how it chooses, and that nothing finished is ever lost or done twice."""
+"""The study: what it compares, how it chooses, and that finished work is never lost or repeated."""
 
 import inspect
 import json
@@ -60,7 +60,7 @@ def small(adult, **options):
 
 
 def same(a: pd.DataFrame, b: pd.DataFrame) -> bool:
-    """Equal but for the seconds."""
+    """Return whether two tables are equal except for the seconds."""
     return a.drop(columns="seconds").equals(b.drop(columns="seconds"))
 
 
@@ -74,11 +74,11 @@ def test_there_is_one_row_for_every_different_generalization(found):
     assert {"buckets", "error", "adversary_error", "risk: race", "smallest_group", "seconds"} <= set(table)
     for seed in (0, 1):
         for name in GRIDS:
-            made = [json.dumps(c.artifact) for c in study.of(name, seed)]
-            assert len(made) == len(set(made))
+            artifacts = [json.dumps(c.artifact) for c in study.of(name, seed)]
+            assert len(artifacts) == len(set(artifacts))
 
 
-def test_the_rows_say_what_judging_the_generalization_by_hand_says(found, adult):
+def test_the_rows_agree_with_judging_the_generalization_by_hand(found, adult):
     X, y, _ = adult
     study, _ = found
     parts = split_rows(y, random_state=0)
@@ -87,7 +87,7 @@ def test_the_rows_say_what_judging_the_generalization_by_hand_says(found, adult)
     train, test = (X.iloc[parts.train], y.iloc[parts.train]), (X.iloc[parts.test], y.iloc[parts.test])
     assert candidate.error == pytest.approx(md.utility(g, *train, *test).error)
     attack = md.attacks.Reconstruction().run(g, train[0], test[0])
-    assert candidate.adversary_error == pytest.approx(attack.error, abs=0.02)  # there the L2 is tuned
+    assert candidate.adversary_error == pytest.approx(attack.error, abs=0.02)  # the attack tunes L2
     assert candidate.screened.smallest_group == md.measures.k_anonymity(g.transform(test[0]))
 
 
@@ -115,7 +115,7 @@ def test_certificates_in_the_table_split_delta_over_all_candidates(found, adult)
     assert c.certified_error == pytest.approx(1 - by_hand.mean, abs=1e-9)
 
 
-def test_the_quoted_certificate_is_of_test_records_which_chose_nothing(found, adult):
+def test_the_quoted_certificate_uses_only_test_records(found, adult):
     X, y, _ = adult
     choice = found[0].choose(knee=True)
     parts = split_rows(y, random_state=0)
@@ -133,7 +133,7 @@ def test_a_target_is_met_on_validation_records_by_the_most_private(found):
     assert study.skill(study.choose(keep=0.5).candidate, "validation") >= 0.5
 
 
-def test_a_target_out_of_reach_says_the_best_that_can_be_had(found):
+def test_an_unreachable_target_names_the_best_reachable_one(found):
     study, _ = found
     with pytest.raises(
         DataError, match=r"No candidate has an error of at most 0\.001; the best reachable, .* has 0\.\d+"
@@ -146,12 +146,12 @@ def test_a_target_out_of_reach_says_the_best_that_can_be_had(found):
 @pytest.mark.parametrize(
     "target", [{}, {"keep": 0.5, "knee": True}, {"keep": 2}, {"max_error": "low"}, {"keep": True}, {"max_error": -0.1}]
 )
-def test_a_target_that_makes_no_sense_is_refused(found, target):
+def test_bad_targets_are_refused(found, target):
     with pytest.raises(ParameterError):
         found[0].choose(**target)
 
 
-def test_hypervolume_and_reached_are_those_of_the_front_by_counts(found):
+def test_hypervolume_and_reached_use_the_front_by_counts(found):
     study, _ = found
     volume = study.hypervolume()["PrivacyTree"]
     assert set(volume.by_seed) == {0, 1}
@@ -170,14 +170,14 @@ def test_each_minimizers_front_can_be_judged(adult):
         assert study.hypervolume()[name].judged is not None
 
 
-def test_the_same_study_gives_the_same_table_whatever_the_number_of_cores(adult, found):
+def test_the_number_of_cores_does_not_change_the_table(adult, found):
     again = small(adult, seeds=2, n_jobs=1)
     assert same(again.table(), found[0].table())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", LAZY)
-def test_a_table_in_an_engine_is_studied_by_records_drawn_from_it(place, held, adult):
+def test_a_table_in_an_engine_is_sampled(place, held, adult):
     X, y, schema = adult
     table = held(place, X.assign(**{y.name: y}))
     options = {"grids": {"Uniform": GRIDS["Uniform"]}, "minimizers": ["Uniform"], "progress": False}
@@ -188,7 +188,7 @@ def test_a_table_in_an_engine_is_studied_by_records_drawn_from_it(place, held, a
     assert same(found.table(), again.table())
 
 
-def test_the_label_of_a_table_in_an_engine_is_a_columns_name(adult, held):
+def test_the_label_of_a_table_in_an_engine_must_be_a_columns_name(adult, held):
     X, y, schema = adult
     with pytest.raises(md.errors.ParameterError, match="must be the name of one of its columns"):
         md.study(held("duckdb", X), y, schema=schema)
@@ -200,7 +200,7 @@ def test_sparks_executors_make_the_same_table(adult, found, spark):
     assert same(again.table(), found[0].table())
 
 
-def test_workers_that_are_no_spark_session_are_refused(adult):
+def test_workers_must_be_a_spark_session(adult):
     with pytest.raises(md.errors.ParameterError, match="'workers' parameter"):
         small(adult, workers="spark")
 
@@ -280,7 +280,7 @@ def test_a_persons_rows_are_never_on_two_sides(adult):
     assert "who" not in study.of()[0].generalization.names
 
 
-def test_polars_frames_and_numeric_labels_are_taken(adult):
+def test_polars_frames_and_numeric_labels_are_accepted(adult):
     X, y, schema = adult
     options = {"minimizers": ["Uniform"], "grids": GRIDS, "seeds": 1, "progress": False, "schema": schema}
     assert same(md.study(as_polars(X), y, **options).table(), md.study(X, y, **options).table())
@@ -290,7 +290,7 @@ def test_polars_frames_and_numeric_labels_are_taken(adult):
     assert 0 < study.limits[0].test.raw_error < study.limits[0].test.majority_error < 1
 
 
-def test_what_cannot_be_fitted_is_skipped_with_its_reason(adult):
+def test_parameters_that_cannot_be_fitted_are_skipped_with_the_reason(adult):
     grid = {"PrivacyTree": {"privacy": [0.1], "max_leaves": [4], "min_leaf": [50, 5_000]}}
     study = small(adult, minimizers=["PrivacyTree"], grids=grid)
     assert len(study.skipped) == 1
@@ -298,7 +298,7 @@ def test_what_cannot_be_fitted_is_skipped_with_its_reason(adult):
     assert study.candidates
 
 
-def test_screening_guesses_what_counts_with_back_off_guess():
+def test_screening_guesses_like_counts_with_back_off():
     random = np.random.default_rng(0)
     codes = random.integers(0, 3, (3_000, 14))
     inputs, cells = Inputs(codes, (3,) * 14, np.zeros((3_000, 0))).distinct()
@@ -310,7 +310,7 @@ def test_screening_guesses_what_counts_with_back_off_guess():
         assert (one == other).all()
 
 
-def test_a_value_that_is_read_off_is_right_and_an_unknown_one_never(adult):
+def test_visible_values_are_guessed_right_and_unknown_ones_never(adult):
     X, y, schema = adult
     X = X.copy()
     data = StudyData(X, y, schema, None, None).split_by_seed(0)
@@ -318,8 +318,8 @@ def test_a_value_that_is_read_off_is_right_and_an_unknown_one_never(adult):
     X.iloc[rare, X.columns.get_loc("race")] = "nobody's"
     data = StudyData(X, y, schema, None, None).split_by_seed(0)
     g = md.FeatureSelection(k=12, schema=schema).fit(X.iloc[data.parts.train], y.iloc[data.parts.train]).generalization_
-    told = read_off(g, data.whole.columns.codes(g), data)
-    assert set(told) == {"race", "sex", "age"}
+    answers = read_off(g, data.whole.columns.codes(g), data)
+    assert set(answers) == {"race", "sex", "age"}
     assert screen_generalization(g, data).test.risk["race"] == pytest.approx(5 / len(data.parts.test))
     assert screen_generalization(g, data).test.risk["sex"] == 0
 
@@ -331,10 +331,10 @@ def test_a_personal_number_in_full_detail_is_read_off():
     found = md.study(
         X, y, personal=["pay"], minimizers="FeatureSelection", grids={"FeatureSelection": {"k": [1]}}, seeds=1
     )
-    (kept,) = found.of()
-    assert kept.generalization["pay"].action == "kept"
-    assert kept.point("test", judged=False)[1] == 0
-    assert kept.point("test")[1] == 0
+    (candidate,) = found.of()
+    assert candidate.generalization["pay"].action == "kept"
+    assert candidate.point("test", judged=False)[1] == 0
+    assert candidate.point("test")[1] == 0
 
 
 def test_a_number_with_many_values_is_predicted_by_ranges(adult):
@@ -346,7 +346,7 @@ def test_a_number_with_many_values_is_predicted_by_ranges(adult):
     assert len(data.sample(0.05)) <= 0.05 * len(data.parts.train) + 3
 
 
-def test_another_confidence_is_another_certificate(adult, tmp_path):
+def test_another_confidence_gives_another_certificate(adult, tmp_path):
     low, high = (small(adult, minimizers=["Uniform"], folder=tmp_path, confidence=c) for c in (0.9, 0.999))
     assert low.choose(knee=True).certificate.confidence == 0.9
     assert high.choose(knee=True).certificate.confidence == 0.999
@@ -354,11 +354,13 @@ def test_another_confidence_is_another_certificate(adult, tmp_path):
 
 
 def test_values_that_differ_in_the_eighth_digit_are_different_pieces(adult, tmp_path):
-    made = []
+    tried = []
     for privacy in (0.70000001, 0.7):
         grid = {"PrivacyTree": {"privacy": [privacy], "max_leaves": [4]}}
-        made.append(small(adult, minimizers=["PrivacyTree"], grids=grid, folder=tmp_path).of()[0].parameters["privacy"])
-    assert made == [0.70000001, 0.7]
+        tried.append(
+            small(adult, minimizers=["PrivacyTree"], grids=grid, folder=tmp_path).of()[0].parameters["privacy"]
+        )
+    assert tried == [0.70000001, 0.7]
 
 
 def test_a_folder_used_with_other_minimizers_changes_nothing(adult, tmp_path):
@@ -405,7 +407,7 @@ def test_the_coarsened_choice_is_judged_like_the_others(adult, found):
     assert "at least 60" in content["decision"]
 
 
-# Minimizers of the user's own
+# Custom minimizers
 
 
 class Without(Minimizer):
@@ -434,7 +436,7 @@ class Demanding(Without):
         self.name = name
 
 
-def test_a_minimizer_of_one_s_own_is_tried_over_its_grid_beside_the_others(adult, tmp_path):
+def test_a_custom_minimizer_is_tried_over_its_grid_with_the_others(adult, tmp_path):
     given = {"minimizers": [Without, "Uniform"], "seeds": 2, "folder": tmp_path}
     options = {**given, "grids": {"Without": {"name": ["age", "sex"]}, "Uniform": {"buckets": [2]}}}
     found = small(adult, **options)
@@ -455,7 +457,7 @@ def test_an_instance_keeps_its_parameters_and_a_class_of_modicum_has_its_grid(ad
     assert [c.parameters for c in found.of("Uniform")] == [{"buckets": 2}, {"buckets": 3}]
 
 
-def test_a_minimizer_of_one_s_own_is_compared_with_the_usual_ones():
+def test_a_custom_minimizer_is_compared_with_the_default_ones():
     names = [job.minimizer for job in grids.jobs(["default", Without], None)]
     assert list(dict.fromkeys(names)) == [*grids.DEFAULT, "Without"]
     assert names[:-1] == [job.minimizer for job in grids.jobs("default", None)]
@@ -468,7 +470,7 @@ def test_a_function_among_the_parameters_has_the_same_key_in_every_process(adult
     assert " at 0x" not in job.key
 
 
-def test_functions_without_a_name_are_tried_each():
+def test_unnamed_functions_have_different_keys():
     first, second = (lambda values: 1), (lambda values: 2)
     keys = [job.key for job in grids.jobs([Without], {"Without": {"name": [first, second]}})]
     assert len(set(keys)) == 2
@@ -500,7 +502,7 @@ def _fitted(y):
     return LogisticRegression().fit(np.arange(8.0).reshape(-1, 1), y)
 
 
-def test_a_key_holds_what_a_parameter_holds():
+def test_a_key_depends_on_the_content_of_parameters():
     zeros = np.zeros(5_000)
     assert _key(_fitted([0, 0, 0, 0, 1, 1, 1, 1])) == _key(_fitted([0, 0, 0, 0, 1, 1, 1, 1]))
     assert _key(_fitted([0, 0, 0, 0, 1, 1, 1, 1])) != _key(_fitted([0, 0, 1, 1, 1, 1, 1, 1]))
@@ -508,10 +510,10 @@ def test_a_key_holds_what_a_parameter_holds():
     assert _key(_adding(1)) == _key(_adding(1)) != _key(_adding(2))
     assert _key(open) == _key(open)
     assert _key(_reading_limit) == _key(_reading_limit)
-    assert _key([_adding(1)]) != _key([_adding(1)])  # cannot be hashed inside a list, so that nothing is reused
+    assert _key([_adding(1)]) != _key([_adding(1)])  # cannot be hashed inside a list, so nothing is reused
 
 
-def test_a_key_holds_what_a_function_reads(monkeypatch):
+def test_a_key_depends_on_what_a_function_reads(monkeypatch):
     before = _key(_reading_limit), _key(_calling_another)
     monkeypatch.setitem(globals(), "_limit", 2)
     assert _key(_reading_limit) != before[0]
@@ -523,13 +525,13 @@ def test_a_function_with_a_set_has_the_same_key_in_every_process():
         from test_study import _key
         print(_key(lambda value: value in {"a", "b", "c", "d"}))
     """
-    made, here = [], Path(__file__).parent
+    outputs, here = [], Path(__file__).parent
     found_at = os.pathsep.join([str(here), str(here.parent)])
     for seed in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": found_at}
         command = [sys.executable, "-c", code]
-        made.append(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
-    assert made[0] == made[1] != ""
+        outputs.append(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+    assert outputs[0] == outputs[1] != ""
 
 
 def test_a_folder_does_not_mix_up_two_fitted_models(adult, tmp_path):
@@ -537,15 +539,15 @@ def test_a_folder_does_not_mix_up_two_fitted_models(adult, tmp_path):
     X = X[["age", "education", "sex"]]
     schema = md.Schema.infer(X)
     by_sex, by_age = (lambda X: X["sex"] == "Male"), (lambda X: X["age"] > 40)
-    asked = []
+    needed = []
     for model in (by_sex, by_age, by_sex):
         guided = md.ModelGuided(model, target_agreement=0.98)
         found = md.study(X, y, schema=schema, minimizers=[guided], folder=tmp_path, progress=False)
-        asked.append(found.of("ModelGuided")[0].generalization.needed)
-    assert asked == [["sex"], ["age"], ["sex"]]
+        needed.append(found.of("ModelGuided")[0].generalization.needed)
+    assert needed == [["sex"], ["age"], ["sex"]]
 
 
-def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):
+def test_results_of_changed_code_are_not_reused(monkeypatch):
     (before,) = grids.jobs([Without], None)
     assert before.key == grids.jobs([Without], None)[0].key
     monkeypatch.setattr(inspect, "getsource", lambda kind: "other code")
@@ -569,7 +571,7 @@ def test_what_changed_code_made_before_is_not_taken_again(monkeypatch):
         ({"minimizers": ["Uniform"], "grids": ["Uniform"]}, "'grids' parameter must map minimizers to grids"),
     ],
 )
-def test_a_minimizer_of_one_s_own_that_does_not_work_is_one_sentence(adult, options, error):
+def test_a_broken_custom_minimizer_gets_a_one_sentence_error(adult, options, error):
     X, y, schema = adult
     with pytest.raises(ParameterError, match=error) as caught:
         md.study(X, y, schema=schema, progress=False, **options)
@@ -604,7 +606,7 @@ def test_a_minimizer_of_one_s_own_that_does_not_work_is_one_sentence(adult, opti
         ({"minimizers": ["Uniform"], "grids": {"Uniform": {"buckets": [0]}}}, "must be an int ≥ 1. Got 0"),
     ],
 )
-def test_a_parameter_that_makes_no_sense_is_one_sentence(adult, options, error):
+def test_a_bad_parameter_gets_a_one_sentence_error(adult, options, error):
     X, y, schema = adult
     with pytest.raises(ParameterError, match=error) as caught:
         md.study(X, y, schema=schema, progress=False, **options)
@@ -629,7 +631,7 @@ def test_a_folder_of_other_data_or_roles_is_refused(adult, found):
     assert pd.read_csv(folder / "table.csv").shape[0] > 0
 
 
-def test_a_folder_that_is_none_is_refused(adult, tmp_path):
+def test_a_bad_folder_is_refused(adult, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be created"):
         small(adult, folder=tmp_path / "file" / "results")
@@ -651,7 +653,7 @@ def test_an_empty_column_is_named_before_any_work(adult):
         md.study(X.assign(age=np.nan), y)
 
 
-def test_asking_for_what_was_not_studied_is_refused(found):
+def test_queries_outside_the_study_are_refused(found):
     study, _ = found
     with pytest.raises(ParameterError, match=r"no training size 0\.5"):
         study.hypervolume(0.5)
@@ -673,16 +675,16 @@ def test_two_studies_do_not_work_in_one_folder(adult, found):
             small(adult, folder=found[1], seeds=2)
 
 
-def test_ctrl_c_keeps_what_is_finished_and_the_study_goes_on(adult, tmp_path, monkeypatch, found):
-    many = []
+def test_ctrl_c_keeps_finished_work_and_the_study_can_continue(adult, tmp_path, monkeypatch, found):
+    calls = []
 
-    def counted(g, data):
-        many.append(1)
-        if len(many) == 3:
+    def interrupt_third(g, data):
+        calls.append(1)
+        if len(calls) == 3:
             os.kill(os.getpid(), signal.SIGINT)
         return screen_generalization(g, data)
 
-    monkeypatch.setattr(study_work, "screen_generalization", counted)
+    monkeypatch.setattr(study_work, "screen_generalization", interrupt_third)
     with pytest.warns(StoppedWarning, match="the best so far is kept"):
         part = small(adult, folder=tmp_path, seeds=2, n_jobs=1)
     assert not part.is_whole
@@ -724,12 +726,12 @@ def script(tmp_path):
     return start
 
 
-def test_a_full_disk_is_one_sentence_and_what_is_finished_is_kept(adult, found, script, tmp_path):
+def test_a_full_disk_gets_a_one_sentence_error_and_keeps_finished_work(adult, found, script, tmp_path):
     folder = tmp_path / "results"
     limit = 5_000  # bytes of a file: some pieces fit, others do not
-    said = script(folder, limit).communicate(timeout=120)[1].decode()
-    assert "cannot be written: File too large. Finished work is kept; run the same study again to continue." in said
-    assert "Traceback" not in said
+    output = script(folder, limit).communicate(timeout=120)[1].decode()
+    assert "cannot be written: File too large. Finished work is kept; run the same study again to continue." in output
+    assert "Traceback" not in output
     finished = list((folder / "pieces").glob("*.json"))
     assert finished
     assert not list(folder.glob("**/.modicum-*"))
@@ -737,13 +739,13 @@ def test_a_full_disk_is_one_sentence_and_what_is_finished_is_kept(adult, found, 
 
 
 @pytest.mark.slow
-def test_a_study_killed_ten_times_ends_with_the_table_of_one_left_alone(adult, found, script, tmp_path):
+def test_a_study_killed_ten_times_ends_with_the_same_table(adult, found, script, tmp_path):
     folder = tmp_path / "results"
     random = np.random.default_rng(int(time.time()))
     killed = 0
     for _ in range(10):
         process = script(folder)
-        # Wait until it has begun to work, then kill it at a random moment.
+        # Wait until it works, then kill it at a random moment.
         before = len(list(folder.glob("pieces/*.json")))
         deadline = time.monotonic() + 60
         while process.poll() is None and time.monotonic() < deadline:
@@ -769,7 +771,7 @@ def test_the_papers_grids_are_the_defaults():
     assert [job.minimizer for job in grids.jobs("default", None)].count("PrivacyTree") == 12
 
 
-def test_a_study_takes_what_a_model_guides(adult):
+def test_a_study_accepts_model_guided_minimizers(adult):
     grids = {"ModelGuided": {"points": [5]}, "Apt": {"target": [0.9, 0.99]}}
     found = small(adult, minimizers=["ModelGuided", "Apt"], grids=grids)
     assert {c.minimizer for c in found.of()} == {"ModelGuided", "Apt"}

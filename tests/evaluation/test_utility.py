@@ -118,7 +118,7 @@ def test_groups_by_range_by_several_columns_and_by_values(g):
         md.utility(g, *TRAIN, *TEST, by="shoes")
 
 
-def test_a_label_nobody_can_predict_is_called_that(g):
+def test_an_unpredictable_label_is_called_weak(g):
     random = np.random.default_rng(5)
     coin = [pd.Series(random.choice(["a", "b"], len(part[0]))) for part in (TRAIN, TEST)]
     u = md.utility(g, TRAIN[0], coin[0], TEST[0], coin[1], estimator=LogisticRegression())
@@ -146,14 +146,14 @@ def test_several_classes_numbers_and_frames(g):
         md.utility(g, X[:2000], score[:2000], X[2000:], score[2000:])
 
 
-def test_a_class_that_training_never_saw_counts_as_wrong(g):
+def test_a_class_unknown_in_training_counts_as_wrong(g):
     X, y = TEST
     u = md.utility(g, *TRAIN, X, y.where(np.arange(len(y)) >= 2000, "new"), estimator=LogisticRegression())
     assert u.error > 0.5
 
 
 def test_distinct_rows_with_counts_give_the_same_model():
-    """A learner on distinct (z, y) with counts is the learner on the records."""
+    """A learner on distinct (z, y) with counts equals the learner on the records."""
     X, y = TRAIN
     g = md.PrivacyTree(max_leaves=8, privacy=0.2).fit(X, y).generalization_
     codes = (y == "class 1").to_numpy().astype(np.int64)
@@ -173,13 +173,13 @@ def test_which_learners_are_trained_on_records():
 
 
 @pytest.mark.parametrize("estimator", ["oracle", 3, SVC, object()])
-def test_no_classifier(g, estimator):
+def test_only_classifiers_are_accepted(g, estimator):
     with pytest.raises(md.errors.ParameterError, match="'estimator' parameter"):
         md.utility(g, *TRAIN, *TEST, estimator=estimator)
 
 
-def test_a_class_of_a_handful_of_records_does_not_spoil_the_rest():
-    """Fatal accidents, eight classes, the rarest of nine records: boosting without L2 diverges here."""
+def test_a_tiny_class_does_not_spoil_the_rest():
+    """Fatal accidents in eight classes, the rarest with nine records: boosting without L2 diverges."""
     X = read_table(shared_file("fars/fars.tsv.gz"))
     y = X.pop("target")
     parts = split_rows(y)
