@@ -20,8 +20,8 @@ def inputs(codes: np.ndarray, sizes: tuple[int, ...], numbers: np.ndarray | None
     return Inputs(codes, sizes, np.zeros((len(codes), 0)) if numbers is None else numbers)
 
 
-def test_of_many_cells_a_fair_part_is_learned():
-    """40,000 cells of one record each, sorted by region: every region must be learned, not the first few."""
+def test_a_fair_sample_of_many_cells_is_learned():
+    """40,000 cells with one record each, sorted by region: every region must be learned, not only the first few."""
     random = np.random.default_rng(0)
     n = 40_000
     region = np.sort(random.integers(0, 8, n))
@@ -67,7 +67,7 @@ def test_wide_inputs_and_targets_of_many_values(learner):
     assert np.mean(found[even].argmax(axis=1) == 0) > 0.9
 
 
-def test_the_hidden_layer_is_that_of_one_hot_rows():
+def test_the_hidden_layer_equals_that_of_one_hot_rows():
     """Adding up the weights of the codes is multiplying by zeros and ones."""
     random = np.random.default_rng(0)
     codes = random.integers(0, 300, (500, 2))
@@ -84,7 +84,7 @@ def test_the_hidden_layer_is_that_of_one_hot_rows():
     assert found == pytest.approx(np.maximum(one_hot @ first + shift, 0), abs=1e-4)
 
 
-def test_the_gradients_are_those_of_the_loss():
+def test_the_gradients_agree_with_the_loss():
     """Compared with finite differences of the cross-entropy and of the squared weights."""
     random = np.random.default_rng(0)
     rows = Rows(np.array([[0, 3], [1, 4], [2, 3]], dtype=np.int32), random.normal(size=(3, 2)).astype(np.float32))
@@ -109,12 +109,12 @@ def test_the_gradients_are_those_of_the_loss():
     found = gradients(rows, answers, np.arange(3), portions, weights, l2)
     for weight, gradient in zip(weights, found, strict=True):
         for at in random.integers(0, weight.size, 10):
-            kept = weight.flat[at]
+            value = weight.flat[at]
             ends = []
             for move in (1e-2, -1e-2):
-                weight.flat[at] = kept + move
+                weight.flat[at] = value + move
                 ends.append(loss())
-            weight.flat[at] = kept
+            weight.flat[at] = value
             assert gradient.flat[at] == pytest.approx((ends[0] - ends[1]) / 2e-2, abs=5e-3)
 
 
@@ -127,7 +127,7 @@ def test_few_persons_are_enough_to_learn_from(persons):
     assert len(portfolio.guess(rows, [None])[0].value) == len(rows)
 
 
-def test_where_nothing_can_be_learned_the_naive_guess_is_not_beaten_downwards():
+def test_useless_data_is_hardly_worse_than_the_naive_guess():
     behind = []
     for seed in range(4):
         random = np.random.default_rng(seed)
@@ -142,7 +142,7 @@ def test_where_nothing_can_be_learned_the_naive_guess_is_not_beaten_downwards():
 
 
 @pytest.mark.parametrize("kind", [list, pd.Series, lambda texts: pd.DataFrame({"note": texts})])
-def test_an_error_of_a_model_never_shows_a_text_of_the_records(kind):
+def test_a_models_error_never_shows_texts_of_the_records(kind):
     class Failing:
         classes_ = np.array([0, 1])
 

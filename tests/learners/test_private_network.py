@@ -1,4 +1,4 @@
-"""DP-SGD through Opacus; skipped by name without it."""
+"""DP-SGD through Opacus; skipped without it."""
 
 import sys
 
@@ -18,24 +18,24 @@ def opacus():
 
 
 def easy(n: int = 2_000) -> tuple[np.ndarray, np.ndarray]:
-    """Three classes that a few lines tell apart."""
+    """Three classes that a few lines separate."""
     X = np.random.default_rng(0).uniform(-1, 1, (n, 2))
     return X, np.select([X[:, 0] > 0.3, X[:, 1] > 0], ["right", "up"], "down")
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 8.0])
-def test_it_spends_no_more_than_it_may_and_leaves_little(opacus, epsilon):
+def test_it_spends_nearly_all_of_its_budget_and_no_more(opacus, epsilon):
     network = PrivateNetwork(epsilon=epsilon, epochs=2).fit(*easy())
     assert 0.98 * epsilon < network.epsilon_ <= epsilon
     assert network.delta_ == 1 / 20_000
     again = opacus.accountants.RDPAccountant()
     for _ in range(8):  # two epochs of 2,000 records, 512 a step
         again.step(noise_multiplier=network.noise_multiplier_, sample_rate=512 / 2_000)
-    assert again.get_epsilon(1 / 20_000) == pytest.approx(network.epsilon_, rel=0.01)  # of other orders the best
+    assert again.get_epsilon(1 / 20_000) == pytest.approx(network.epsilon_, rel=0.01)  # the best of other orders
 
 
 @pytest.mark.usefixtures("opacus")
-def test_it_learns_an_easy_task_and_less_of_it_with_a_small_budget():
+def test_it_learns_an_easy_task_but_less_with_a_small_budget():
     X, y = easy(4_000)
     large, small = (
         PrivateNetwork(epsilon, delta, learning_rate=0.03).fit(X[:3_000], y[:3_000]).score(X[3_000:], y[3_000:])
@@ -66,9 +66,9 @@ def test_the_same_seed_gives_the_same_chances_and_another_does_not():
     assert (one.predict_proba(X) != other.predict_proba(X)).any()
 
 
-def test_batches_that_happen_to_be_empty_are_steps_of_noise_alone(opacus):
+def test_empty_batches_are_steps_of_pure_noise(opacus):
     X, y = easy(60)
-    network = PrivateNetwork(epsilon=5.0, delta=1e-3, epochs=1, batch=1, hidden=()).fit(X, y)  # e⁻¹ of them have none
+    network = PrivateNetwork(epsilon=5.0, delta=1e-3, epochs=1, batch=1, hidden=()).fit(X, y)  # a share e⁻¹ is empty
     assert np.isfinite(network.predict_proba(X)).all()
     assert network.epsilon_ <= 5.0
 
@@ -95,7 +95,7 @@ def test_batches_that_happen_to_be_empty_are_steps_of_noise_alone(opacus):
     ],
 )
 @pytest.mark.usefixtures("opacus")
-def test_a_budget_or_a_setting_that_makes_no_sense_is_refused(parameters, message):
+def test_bad_budgets_and_settings_are_refused(parameters, message):
     with pytest.raises(ParameterError, match=message):
         PrivateNetwork(**{"epochs": 1, **parameters}).fit(*easy())
 

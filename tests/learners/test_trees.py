@@ -81,7 +81,7 @@ def subsets(values):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_two_classes_without_privacy_the_split_is_the_best_of_all(seed):
+def test_the_split_is_optimal_for_two_classes_without_privacy(seed):
     data = coded(seed)
     found, codes, y = root_split(data, 0.0, min_leaf=10)
     sizes = data.coder.sizes
@@ -89,7 +89,7 @@ def test_two_classes_without_privacy_the_split_is_the_best_of_all(seed):
     assert pgini(codes, y, 0.0, sizes, 2) - found.gain / len(y) == pytest.approx(best)
 
 
-def test_with_privacy_the_split_is_nearly_always_the_best_of_all():
+def test_the_split_is_nearly_always_optimal_with_privacy():
     """Prefix orderings are a heuristic once privacy counts; over 40 tables they find the optimum nearly always."""
     reached = []
     for seed in range(40):
@@ -115,7 +115,7 @@ def test_weights_of_personal_attributes_enter_as_in_the_formula():
     assert found.gain / len(y) == pytest.approx(fall)
 
 
-def grown(data, alpha=0.1, max_leaves=20, min_leaf=5, batch=1, keep_bytes=2**30, weights=None, max_depth=None):
+def grow_tree(data, alpha=0.1, max_leaves=20, min_leaf=5, batch=1, keep_bytes=2**30, weights=None, max_depth=None):
     layout = _layout(data)
     source = RowCounts(data.with_label, layout, weights, keep_bytes)
     source.batch = batch
@@ -135,19 +135,19 @@ def same_tree(a, b) -> bool:
     )
 
 
-def test_the_tree_is_the_same_however_it_is_counted():
+def test_the_way_of_counting_does_not_change_the_tree():
     data = coded(5, n=2000)
-    tree = grown(data)
+    tree = grow_tree(data)
     assert tree.n_leaves > 8
-    assert same_tree(tree, grown(data, batch=4))
-    assert same_tree(tree, grown(data, keep_bytes=0))
+    assert same_tree(tree, grow_tree(data, batch=4))
+    assert same_tree(tree, grow_tree(data, keep_bytes=0))
 
 
 def test_a_smaller_tree_is_the_beginning_of_a_larger_one():
     data = coded(6, n=2000)
-    large = grown(data, max_leaves=20)
+    large = grow_tree(data, max_leaves=20)
     for size in (1, 2, 7, 20):
-        small = grown(data, max_leaves=size)
+        small = grow_tree(data, max_leaves=size)
         assert same_tree(
             small,
             type(large)(*(getattr(large, f) for f in ("layout", "has_order", "missing")), [], large.splits[: size - 1]),
@@ -158,11 +158,11 @@ def test_a_smaller_tree_is_the_beginning_of_a_larger_one():
 
 def test_every_leaf_holds_enough_records():
     data = coded(7, n=2000)
-    leaves = grown(data, min_leaf=50, max_leaves=200).apply(data.codes)
+    leaves = grow_tree(data, min_leaf=50, max_leaves=200).apply(data.codes)
     assert np.bincount(leaves).min() >= 50
 
 
-def test_a_row_that_counts_thrice_is_three_rows():
+def test_weighted_rows_equal_repeated_rows():
     data = coded(8, n=300)
     weights = np.random.default_rng(0).integers(1, 4, 300)
     X = pd.DataFrame({c.attribute.name: np.array(c.values)[data.codes[:, j]] for j, c in enumerate(data.coder.codings)})
@@ -174,29 +174,29 @@ def test_a_row_that_counts_thrice_is_three_rows():
 
 
 def reaching(tree, node, attribute):
-    """Which codes of an attribute arrive at a node, from the splits above it."""
-    made = {split.node: split for split in tree.splits}
+    """Return which codes of an attribute reach a node, given the splits above it."""
+    splits = {split.node: split for split in tree.splits}
     arrives = np.ones(tree.layout.split_sizes[attribute], dtype=bool)
     while node > 0:
-        above, is_left = made[(node - 1) // 2], node % 2 == 1
+        above, is_left = splits[(node - 1) // 2], node % 2 == 1
         if above.attribute == attribute:
             arrives &= above.goes_left == is_left
         node = above.node
     return arrives
 
 
-def test_a_depth_limit_is_kept():
+def test_a_depth_limit_is_respected():
     data = coded(9, n=3000, kinds=("category", "ordered", "category"))
-    deep, shallow = (grown(data, alpha=0.0, max_leaves=None, max_depth=depth) for depth in (None, 2))
+    deep, shallow = (grow_tree(data, alpha=0.0, max_leaves=None, max_depth=depth) for depth in (None, 2))
     assert max(split.node for split in deep.splits) > 2 >= max(split.node for split in shallow.splits)
     assert shallow.splits[0].attribute == deep.splits[0].attribute
     assert shallow.n_leaves == 4
 
 
-def test_buckets_are_what_the_splits_part():
+def test_buckets_follow_from_the_splits():
     """Two codes share a bucket exactly when every split that either can reach sends them the same way."""
     data = coded(9, n=3000, kinds=("category", "ordered", "category"))
-    tree = grown(data, alpha=0.0, max_leaves=40)
+    tree = grow_tree(data, alpha=0.0, max_leaves=40)
     for a, buckets in enumerate(tree.buckets()):
         size = tree.layout.split_sizes[a]
         paths = [[] for _ in range(size)]
@@ -220,8 +220,8 @@ def test_an_absent_value_stays_with_its_bucket():
     assert pat.generalization_["x0"].n_buckets == 2
 
 
-def test_a_cut_is_put_where_the_attribute_is_cut_already():
-    """At x1 = 'q' any cut from 3 to 7 would do; the cut at 4.5, made elsewhere, is used again."""
+def test_an_existing_cut_is_reused():
+    """At x1 = 'q' any cut from 3 to 7 would do; the existing cut at 4.5 is reused."""
     p = np.repeat(np.arange(10), 40)
     q = np.repeat([0, 1, 2, 3, 8, 9], 40)
     X = pd.DataFrame({"x0": np.concatenate([p, q]), "x1": ["p"] * len(p) + ["q"] * len(q)})

@@ -1,4 +1,4 @@
-"""The certificate holds as often as it says, and is tight where it can be (DESIGN §4)."""
+"""The certificate holds as often as stated, and is tight where possible (DESIGN §4)."""
 
 import math
 
@@ -46,11 +46,11 @@ def test_over_many_draws_the_bound_holds_at_its_stated_confidence():
         md.certify(g, draw(chances, 500, random), ["secret"], confidence=0.9).bounds["secret"] >= truth
         for _ in range(200)
     ]
-    # With 200 draws at exactly 90% fewer than 167 would be a chance of about one in a thousand.
+    # At exactly 90%, fewer than 167 of 200 draws have a chance of about one in a thousand.
     assert sum(held) >= 167
 
 
-def test_it_is_tight_where_every_cell_has_a_clear_majority():
+def test_it_is_tight_if_every_cell_has_a_clear_majority():
     random = np.random.default_rng(2)
     for values in (2, 5, 20):
         chances = population(50, values, 0.1, random)
@@ -61,7 +61,7 @@ def test_it_is_tight_where_every_cell_has_a_clear_majority():
 
 
 def test_uniform_values_cost_most(capsys):
-    """Nothing can be guessed, and hindsight sees patterns all the same: the gap is shown, and it shrinks with n."""
+    """Nothing can be guessed, but hindsight still sees patterns: the gap is printed and shrinks with n."""
     random = np.random.default_rng(3)
     chances = np.full((50, 10), 0.1)
     g = showing_only_the_cell(draw(chances, 5_000, random))
@@ -99,15 +99,15 @@ def test_rows_of_one_person_count_as_one():
     assert together.margin == pytest.approx(2 * alone.margin)
 
 
-def test_a_number_is_certified_at_ten_bins_fixed_elsewhere():
+def test_a_number_is_certified_with_ten_bins_of_other_records():
     random = np.random.default_rng(5)
     X = pd.DataFrame({"age": random.normal(50, 10, 50_000), "sex": random.choice(["f", "m"], 50_000)})
     g = md.Uniform(buckets=2).fit(X[:1000]).generalization_.drop("sex")
     given = md.certify(g, X[25_000:], ["age"], known=X[:25_000])
     assert given.observed["age"] == pytest.approx(0.2, abs=0.03)
-    aside = md.certify(g, X[25_000:], ["age"])
-    assert aside.records == 22_500
-    assert aside.observed["age"] == pytest.approx(0.2, abs=0.03)
+    held_out = md.certify(g, X[25_000:], ["age"])
+    assert held_out.records == 22_500
+    assert held_out.observed["age"] == pytest.approx(0.2, abs=0.03)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_resampling_keeps_a_person_together():
     assert 2 < (persons[1] - persons[0]) / (rows[1] - rows[0]) < 4.5
 
 
-def test_an_interval_of_the_mean_knows_persons():
+def test_the_interval_of_the_mean_accounts_for_persons():
     wrong = np.array([1] * 30 + [0] * 70)
     assert mean_interval(wrong) == pytest.approx(share_interval(30, 100))
     assert mean_interval(wrong, np.zeros(100, dtype=np.int64)) == (0.0, 1.0)
@@ -161,7 +161,7 @@ def test_an_interval_of_the_mean_knows_persons():
     assert high > 0.4
 
 
-def test_its_coverage_with_few_persons():
+def test_the_interval_of_the_mean_covers_the_truth_with_few_persons():
     random = np.random.default_rng(0)
     covered = []
     for _ in range(400):

@@ -25,7 +25,7 @@ def dominates(a, b) -> bool:
 
 
 @given(POINTS)
-def test_the_front_is_what_no_other_candidate_beats(points):
+def test_the_front_holds_the_candidates_that_no_other_beats(points):
     expected = [
         not any(dominates(other, point) for other in points) and point not in points[:i]
         for i, point in enumerate(points)
@@ -45,7 +45,7 @@ def test_the_front_does_not_depend_on_the_order(points, random):
 
 @given(POINTS)
 def test_the_hypervolume_is_the_share_of_a_fine_grid(points):
-    """All coordinates are eighths, so that cells of a sixteenth are reached wholly or not at all."""
+    """All coordinates are eighths, so cells of a sixteenth are covered fully or not at all."""
     x = np.arange(0.25, 0.75, 1 / 16) + 1 / 32
     y = np.arange(0, 0.5, 1 / 16) + 1 / 32
     reached = np.zeros((len(x), len(y)), dtype=bool)
@@ -82,7 +82,7 @@ def test_the_limits_of_the_hypervolume():
 
 
 @given(POINTS)
-def test_the_best_within_an_error_is_the_most_private_of_those(points):
+def test_the_best_within_an_error_is_the_most_private_candidate(points):
     for error in (-1, 0.5, 2):
         inside = [b for a, b in points if a <= error]
         assert best_within(points, error) == (max(inside) if inside else None)
@@ -103,11 +103,11 @@ def test_the_knee_is_the_furthest_above_the_line_from_raw_data_to_nothing(points
 def test_the_knee_of_a_bent_front_and_of_a_single_candidate():
     bent = [[0.10, 0.0], [0.11, 0.2], [0.12, 0.38], [0.30, 0.41], [0.50, 0.42]]
     assert knee(bent, ENDS) == 2
-    assert knee([*bent[::-1], [0.5, 0.1]], ENDS) == 2  # where it stands does not matter, nor what is beaten
+    assert knee([*bent[::-1], [0.5, 0.1]], ENDS) == 2  # neither the order nor beaten candidates matter
     assert knee([[0.3, 0.3]], ENDS) == 0
 
 
-def test_nothing_collected_is_the_knee_only_where_nothing_is_above_the_line():
+def test_nothing_collected_is_the_knee_only_if_nothing_is_above_the_line():
     """A front's own ends do not move it: a study whose useful end is missing must not choose to collect nothing."""
     nothing, useful = [0.5, 0.42], [0.3, 0.30]
     assert knee([nothing, useful], ENDS) == 1
@@ -157,7 +157,7 @@ def fitted(method: str):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_codes_by_distinct_values_are_those_of_the_generalization(method):
+def test_codes_by_distinct_values_agree_with_the_generalization(method):
     if method in ("adversarial", "information"):
         pytest.importorskip("torch", reason="PyTorch is not there; it comes with the extra 'neural'")
     g = fitted(method)
@@ -175,10 +175,10 @@ def test_codes_by_distinct_values_are_those_of_the_generalization(method):
 @settings(max_examples=40)
 def test_codes_agree_on_random_tables(table, method):
     X, y, schema = table
-    made = md.PrivacyTree(min_leaf=1, privacy=0.0, schema=schema) if method == "tree" else METHODS[method](schema)
+    minimizer = md.PrivacyTree(min_leaf=1, privacy=0.0, schema=schema) if method == "tree" else METHODS[method](schema)
     if method == "all":
-        made = md.FeatureSelection(k=len(schema.features), score_func="mutual_information", schema=schema)
-    g = made.fit(X, y).generalization_
+        minimizer = md.FeatureSelection(k=len(schema.features), score_func="mutual_information", schema=schema)
+    g = minimizer.fit(X, y).generalization_
     for frame in (X, as_polars(X)):
         assert np.array_equal(DistinctColumns.of(frame, schema).codes(g), g.codes(frame))
 
@@ -201,11 +201,11 @@ def test_other_data_has_another_fingerprint(as_frame):
     columns = {"a": [1, 2, 3, 2], "b": ["x", "y", None, "x"]}
     schema = md.Schema.infer(pd.DataFrame(columns))
 
-    def printed(changed, schema=schema):
+    def fingerprint_of(changed, schema=schema):
         return DistinctColumns.of(as_frame(changed), schema).fingerprint()
 
-    same = printed(columns)
-    assert printed(columns) == same
+    same = fingerprint_of(columns)
+    assert fingerprint_of(columns) == same
     others = {
         "one value": columns | {"a": [1, 2, 3, 3]},
         "one missing": columns | {"b": ["x", None, None, "x"]},
@@ -213,20 +213,20 @@ def test_other_data_has_another_fingerprint(as_frame):
         "the other end": {"a": [2, 2, 3, 1], "b": ["x", "y", None, "x"]},
         "fewer rows": {"a": [1, 2, 3], "b": ["x", "y", None]},
     }
-    found = {name: printed(changed) for name, changed in others.items()}
+    found = {name: fingerprint_of(changed) for name, changed in others.items()}
     assert len({same, *found.values()}) == 1 + len(others)
     renamed = {"c": columns["a"], "b": columns["b"]}
-    assert printed(renamed, md.Schema.infer(pd.DataFrame(renamed))) != same
+    assert fingerprint_of(renamed, md.Schema.infer(pd.DataFrame(renamed))) != same
 
 
-def test_missing_and_texts_that_look_like_it_have_other_fingerprints():
+def test_missing_values_and_similar_texts_have_different_fingerprints():
     text = md.Schema(attributes=(md.Attribute(name="a", kind="category"),))
     for first in ("None", "nan", "<NA>", "NaT", ""):
         assert fingerprint({"a": [None, "x"]}, text) != fingerprint({"a": [first, "x"]}, text)
     assert fingerprint({"a": [True, False]}, text) != fingerprint({"a": ["True", "False"]}, text)
 
 
-def test_the_fingerprint_tells_close_numbers_and_dates_apart():
+def test_the_fingerprint_distinguishes_close_numbers_and_dates():
     number = md.Schema(attributes=(md.Attribute(name="a", kind="number", storage="float"),))
     assert fingerprint({"a": [0.1, 1.0]}, number) != fingerprint({"a": [np.nextafter(0.1, 1), 1.0]}, number)
     day = md.Schema(attributes=(md.Attribute(name="a", kind="date", storage="date"),))

@@ -56,34 +56,34 @@ def test_an_attribute_that_is_not_collected_counts_one_and_full_detail_nothing()
     assert found.gcp == pytest.approx(1 / 3)
 
 
-def test_weights_make_the_mean_a_weighted_one():
+def test_weights_apply_to_the_mean():
     g = of(FullDetail(attribute=AGE), Dropped(attribute=PAY), groups(JOB, [[v] for v in JOB.domain]))
     assert ncp(g, X, weights={"pay": 3, "age": 1, "job": 0}).gcp == pytest.approx(3 / 4)
 
 
-def test_without_a_declared_domain_it_is_that_of_the_records():
+def test_without_a_declared_domain_the_range_of_the_records_counts():
     free = md.Schema.infer(X[["age"]])
     g = md.Generalization(free, [intervals(free["age"], [49.5])])
     # 10–49 for two, 50–100 for two, of 10–100.
     assert ncp(g, X).gcp == pytest.approx((39 + 39 + 50 + 50) / 4 / 90)
 
 
-def test_missing_is_one_more_category_where_it_occurs():
-    asked = md.Attribute(name="job", kind="category")
-    g = md.Generalization(md.Schema(attributes=[asked]), [groups(asked, [["a", "b"], ["c"]], missing_in=0)])
+def test_missing_is_one_more_category_if_it_occurs():
+    job = md.Attribute(name="job", kind="category")
+    g = md.Generalization(md.Schema(attributes=[job]), [groups(job, [["a", "b"], ["c"]], missing_in=0)])
     records = pd.DataFrame({"job": ["a", "c", None]})
     assert ncp(g, records).gcp == pytest.approx((3 / 4 + 0 + 3 / 4) / 3)
     assert ncp(g, records[:2]).gcp == pytest.approx((2 / 3 + 0) / 2)
 
 
-def test_a_value_never_seen_may_be_anything():
-    asked = md.Attribute(name="job", kind="category")
-    g = md.Generalization(md.Schema(attributes=[asked]), [groups(asked, [["a"], ["b"]])])
+def test_an_unseen_value_may_be_anything():
+    job = md.Attribute(name="job", kind="category")
+    g = md.Generalization(md.Schema(attributes=[job]), [groups(job, [["a"], ["b"]])])
     assert ncp(g, pd.DataFrame({"job": ["a", "zebra"]})).gcp == pytest.approx(0.5)
 
 
 def two_cells():
-    """Old people tell nothing more; the young tell their job."""
+    """Old people give no more; the young give their job."""
     detail = of(intervals(AGE, [49.5]), Dropped(attribute=PAY), groups(JOB, [["clerk", "cook"], ["nurse", "pilot"]]))
     young = [Ask(ask="job", left=(0,)), Cell(prediction="a", values=(20, 0, "cook"))]
     return md.CellPartition(
@@ -97,7 +97,7 @@ def two_cells():
     )
 
 
-def test_a_suppressed_attribute_counts_once_for_each_record_whatever_the_number_of_cells():
+def test_a_suppressed_attribute_counts_once_per_record():
     """The toolkit counts it once for each cell."""
     found = ncp(two_cells(), X)
     assert found.by_attribute["pay"] == 1.0
@@ -107,7 +107,7 @@ def test_a_suppressed_attribute_counts_once_for_each_record_whatever_the_number_
     assert found.gcp == pytest.approx((1.0 + 0.495 + 0.75) / 3)
 
 
-def test_an_artifact_loses_as_much_in_cells_as_in_buckets_where_they_are_the_same():
+def test_equal_cells_and_buckets_have_the_same_loss():
     detail = of(intervals(AGE, [49.5]), Dropped(attribute=PAY), Dropped(attribute=JOB))
     cells = md.CellPartition(
         detail,
@@ -117,7 +117,7 @@ def test_an_artifact_loses_as_much_in_cells_as_in_buckets_where_they_are_the_sam
 
 
 def test_disclosure_risk_is_the_share_of_distinct_records():
-    """Equation (4); by it the paper's counts of GSS give 0.852, 0.840 and 0.091, not what is printed there."""
+    """By equation (4) the paper's counts for GSS give 0.852, 0.840 and 0.091, not the printed values."""
     for distinct, printed in ((2085, 0.788), (2054, 0.771), (222, 0.047)):
         frame = pd.DataFrame({"z": np.minimum(np.arange(2446), distinct - 1)})
         sizes = frame["z"].value_counts()
@@ -128,12 +128,12 @@ def test_disclosure_risk_is_the_share_of_distinct_records():
     assert [round(d / 2446, 3) for d in (2085, 2054, 222)] == [0.852, 0.84, 0.091]
 
 
-def test_missing_values_are_alike_in_the_risk():
+def test_missing_values_are_equal_in_the_risk():
     assert disclosure_risk(pd.DataFrame({"a": [1.0, None, None]})) == pytest.approx(2 / 3)
     assert disclosure_risk(pd.DataFrame({"a": [1, 2, 2], "b": [1, 2, 3]}), ["a"]) == pytest.approx(2 / 3)
 
 
-def test_bad_input_is_one_sentence():
+def test_bad_input_is_refused():
     g = of(intervals(AGE, [49.5]), Dropped(attribute=PAY), Dropped(attribute=JOB))
     with pytest.raises(DataError, match="no rows"):
         ncp(g, X[:0])

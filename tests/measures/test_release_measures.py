@@ -64,13 +64,13 @@ def releases(draw, values=("a", "b", "c", None)):
 
 
 @pytest.mark.parametrize(("group", "expected"), [("a", 0.375), ("b", 1 / 6)])
-def test_the_papers_salaries_are_as_far_from_all_salaries_as_it_says(group, expected):
+def test_the_papers_salaries_have_the_printed_distance(group, expected):
     """{3, 4, 5} against {3, …, 11} is 0.375 and {6, 8, 11} is 0.167 (Li et al. §4.2)."""
     # The rest, twice as many, is half as far away on the other side.
     assert t_closeness(SALARIES.assign(group=SALARIES["group"] == group), ["group"], "pay") == pytest.approx(expected)
 
 
-def test_the_salaries_in_three_groups_are_as_close_as_the_furthest_group():
+def test_closeness_of_the_salaries_is_that_of_the_furthest_group():
     assert t_closeness(SALARIES, ["group"], "pay") == pytest.approx(0.375)
     others = SALARIES.assign(group=list("abcbabacc"), pay=[3, 6, 4, 8, 5, 11, 9, 7, 10])  # Li et al. Table 5
     assert t_closeness(others, ["group"], "pay") == pytest.approx(1 / 6)
@@ -80,15 +80,15 @@ def test_the_salaries_in_three_groups_are_as_close_as_the_furthest_group():
     ("other", "expected"),
     [("bronchitis", 1 / 3), ("embolism", 2 / 3), ("stomach cancer", 1.0), (None, 1.0), ("flu", 0.0)],
 )
-def test_values_are_as_far_apart_as_their_nearest_common_ancestor_is_high(other, expected):
+def test_the_distance_of_values_is_the_height_of_their_nearest_common_ancestor(other, expected):
     """Li et al. §4.3: flu and bronchitis are 1/3 apart, flu and a pulmonary embolism 2/3, flu and stomach cancer 1."""
     table = pd.DataFrame({"group": ["a", "b"], "illness": ["flu", other]})
-    # Each group is at half the way to the whole, which is the mixture of both.
+    # Each group is half as far from the whole, which is the mixture of both.
     assert t_closeness(table, ["group"], "illness", hierarchy=ILLNESSES) == pytest.approx(expected / 2)
 
 
-def test_leaves_at_different_depths_count_from_the_longest_way_down():
-    """A node is as high as its longest way to a value: 'x' is 2 high, the root 3."""
+def test_heights_count_from_the_longest_path_down():
+    """The height of a node is its longest path to a value: 'x' has height 2, the root 3."""
     hierarchy = {"a": ("y", "x"), "b": ("y", "x"), "c": ("x",), "d": ("w",), "e": ()}
     expected = {("a", "b"): 1 / 3, ("a", "c"): 2 / 3, ("c", "d"): 1.0, ("d", "e"): 1.0}
     for pair, distance in expected.items():
@@ -96,7 +96,7 @@ def test_leaves_at_different_depths_count_from_the_longest_way_down():
         assert t_closeness(table, ["group"], "s", hierarchy=hierarchy) == pytest.approx(distance / 2)
 
 
-def test_a_top_that_all_share_is_the_root_and_adds_no_height():
+def test_a_shared_top_is_the_root_and_adds_no_height():
     named = {value: (*above, "any value") for value, above in {"a": ("x",), "b": ("x",), "c": ("y",)}.items()}
     table = pd.DataFrame({"group": [1, 2], "s": ["a", "b"]})
     unnamed = {value: above[:-1] for value, above in named.items()}
@@ -132,7 +132,7 @@ def test_closeness_in_a_hierarchy_is_the_least_work_between_distributions(table)
 
 
 @given(releases(values=(1, 2, 3, 4, None)), st.floats(0.1, 5))
-def test_diversity_is_what_counting_each_group_gives(table, c):
+def test_diversity_agrees_with_counting_each_group(table, c):
     groups = [sorted(Counter(group).values(), reverse=True) for group in groups_by_hand(table, ["x", "z"], "s")]
     assert l_diversity(table, ["x", "z"], "s") == min(len(counts) for counts in groups)
     entropies = [-sum(r / sum(counts) * math.log(r / sum(counts)) for r in counts) for counts in groups]
@@ -146,7 +146,7 @@ def test_diversity_is_what_counting_each_group_gives(table, c):
 
 
 @given(releases(), st.integers(0, 3))
-def test_costs_are_what_counting_each_group_gives(table, suppressed):
+def test_costs_agree_with_counting_each_group(table, suppressed):
     groups = groups_by_hand(table, ["x", "z"], "s")
     n = len(table)
     expected = sum(len(group) ** 2 for group in groups) + suppressed * (n + suppressed)
@@ -208,7 +208,7 @@ def test_one_text_written_in_two_ways_is_one_value_in_every_kind_of_column():
         assert discernibility(table, ["x"]) == 4 + 1
 
 
-def test_whole_numbers_beyond_what_a_float_holds_stay_different():
+def test_whole_numbers_beyond_float_precision_stay_different():
     large = 2**60
     for table in frames(x=["a"] * 3, s=[large, large + 1, large + 2]):
         assert l_diversity(table, ["x"], "s") == 3
@@ -218,20 +218,20 @@ def test_whole_numbers_beyond_what_a_float_holds_stay_different():
             assert k_anonymity(table, ["x"]) == 1
 
 
-def test_without_quasi_identifiers_all_records_are_alike():
+def test_without_quasi_identifiers_all_records_form_one_group():
     assert t_closeness(SALARIES, [], "pay") == 0
     assert l_diversity(SALARIES, [], "pay") == 9
     assert discernibility(SALARIES, []) == 81
 
 
-def test_a_person_counts_once_however_many_rows():
+def test_a_person_with_several_rows_counts_once():
     table = pd.DataFrame({"x": ["a", "a", "a", "b"], "who": [1, 1, 2, 3]})
     assert k_anonymity(table, ["x"], person="who") == 1
     assert k_anonymity(table[:3], ["x"], person="who") == 2
 
 
 @pytest.mark.parametrize("measure", [l_diversity, t_closeness, classification_metric])
-def test_a_column_that_is_not_there_or_is_also_a_quasi_identifier_is_refused(measure):
+def test_missing_columns_and_columns_with_two_roles_are_refused(measure):
     with pytest.raises(DataError, match="'shoe size' is not in the data"):
         measure(SALARIES, ["shoe size"], "pay")
     with pytest.raises(DataError, match="'shoe size' is not in the data"):
@@ -246,7 +246,7 @@ def test_a_column_that_is_not_there_or_is_also_a_quasi_identifier_is_refused(mea
         measure(SALARIES[:0], ["group"], "pay")
 
 
-def test_discernibility_refuses_what_is_no_number_of_records():
+def test_discernibility_refuses_bad_numbers_of_records():
     for suppressed in (-1, 0.5, True, "two"):
         with pytest.raises(ParameterError, match="'suppressed' parameter of discernibility must be an int"):
             discernibility(SALARIES, ["group"], suppressed=suppressed)
@@ -254,7 +254,7 @@ def test_discernibility_refuses_what_is_no_number_of_records():
         discernibility(SALARIES[:0])
 
 
-def test_an_unknown_kind_or_a_constant_out_of_place_is_refused():
+def test_unknown_kinds_and_misplaced_constants_are_refused():
     with pytest.raises(ParameterError, match=r"'kind' parameter of l_diversity .* Got 'many'"):
         l_diversity(SALARIES, ["group"], "pay", kind="many")
     for c in (None, 0, -1, math.inf, "2", True):
@@ -302,7 +302,7 @@ def test_measures_need_no_table_of_all_groups_and_values():
     assert classification_metric(table, ["x"], "s") == pytest.approx(0.5, abs=0.01)
 
 
-def test_a_release_of_adult_is_measured_as_a_plain_count_measures_it():
+def test_measures_of_adult_agree_with_plain_counts():
     table = md.datasets.load_adult(return_X_y=True)[0][:6_000]
     names = ["race", "sex", "relationship"]
     groups = groups_by_hand(table, names, "occupation")
