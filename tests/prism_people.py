@@ -1,4 +1,4 @@
-"""Made-up people whose illness two attributes tell together, and PriSM's models of them."""
+"""Invented people with an illness that two attributes reveal together, and PriSM's models of them."""
 
 import warnings
 
@@ -10,8 +10,8 @@ import modicum as md
 N = 3_000
 
 
-def made(n=N, seed=0):
-    """`ill` is told by `a` and `b` together, and by `proxy` alone; the label needs all of them and `d`."""
+def make_people(n=N, seed=0):
+    """`a` and `b` together reveal `ill`, and so does `proxy` alone; the label needs all of them and `d`."""
     random = np.random.default_rng(seed)
     a, b, d = random.integers(0, 2, (3, n))
     ill = np.where(random.random(n) < 0.9, a ^ b, random.integers(0, 2, n))

@@ -1,6 +1,6 @@
-"""Whether every number of a report's data stands in its page and its Markdown, and whether its fields are documented.
+"""Check that a report's page and Markdown show every number of its data, and that its fields are documented.
 
-What a picture draws does not count: its numbers must stand in the text or in a table.
+Pictures do not count: their numbers must be in the text or in a table.
 """
 
 import math
@@ -10,12 +10,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 NUMBER = re.compile(r"(?<![\w.,])[+−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?%?")
-COMPLEMENT = "linkability|bounds|accuracy"  # told as what is left to one
-BOUND = "certif|bound|mean_error|observed"  # rounded so that it still holds
+COMPLEMENT = "linkability|bounds|accuracy"  # shown as one minus the value
+BOUND = "certif|bound|mean_error|observed"  # rounded so that the bound still holds
 
 
 class _Words(HTMLParser):
-    """The text of a page without its style and its drawings."""
+    """The text of a page without its style and drawings."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -35,23 +35,23 @@ class _Words(HTMLParser):
 
 
 def page_text(page: str) -> str:
-    """What a page tells in words and tables."""
+    """Return the words and tables of a page as text."""
     return " ".join(_Words(page).words)
 
 
 def markdown_text(markdown: str) -> str:
-    """What Markdown tells, without its escapes."""
+    """Return Markdown without its escapes."""
     return re.sub(r"\\(.)", r"\1", markdown).replace("\u200b", "")
 
 
 def shown_numbers(text: str) -> set[str]:
-    """Every number as it is written; a percentage without its sign, which may belong to the words before it."""
+    """Return every number as written; percentages without their sign, which may belong to the words before it."""
     found = {number.rstrip(",").replace("−", "-") for number in NUMBER.findall(text)}
     return {number.lstrip("+-") if number.endswith("%") else number for number in found}
 
 
 def leaves(content: Any, path: str = "") -> Iterator[tuple[str, float]]:
-    """Path and value of every number; yes and no are none."""
+    """Yield path and value of every number, but not of booleans."""
     if isinstance(content, dict):
         for key, item in content.items():
             yield from leaves(item, f"{path}.{key}" if path else str(key))
@@ -63,9 +63,9 @@ def leaves(content: Any, path: str = "") -> Iterator[tuple[str, float]]:
 
 
 def ways(value: float, path: str, complement: str = COMPLEMENT) -> set[str]:
-    """How a number may be written: a count, a decimal, a share in percent, a change in points.
+    """Return the ways to write a number: as a count, a decimal, a share in percent, a change in points.
 
-    Those whose path matches `complement` may be told as what is left to one.
+    Numbers whose path matches `complement` may be shown as one minus the value.
     """
     if isinstance(value, int):
         return {f"{value:,}", str(value), f"{value}%"} | _percents(value, path)
@@ -76,7 +76,7 @@ def ways(value: float, path: str, complement: str = COMPLEMENT) -> set[str]:
 
 
 def _percents(value: float, path: str) -> set[str]:
-    """With one or two digits, with none where it is whole, and a bound rounded down or up."""
+    """Return percentages with one or two digits, without digits if whole, and bounds rounded down or up."""
     percent = abs(100 * value)
     written = {f"{percent:.{digits}f}%" for digits in (1, 2)} | {f"{percent:.6g}%"}
     if re.search(BOUND, path):
@@ -86,41 +86,41 @@ def _percents(value: float, path: str) -> set[str]:
 
 
 def missing(content: dict[str, Any], text: str, complement: str = COMPLEMENT) -> list[str]:
-    """The paths of the numbers that a text does not tell."""
-    told = shown_numbers(text)
-    return [f"{path}: {value}" for path, value in leaves(content) if not ways(value, path, complement) & told]
+    """Return the paths of the numbers that a text does not show."""
+    shown = shown_numbers(text)
+    return [f"{path}: {value}" for path, value in leaves(content) if not ways(value, path, complement) & shown]
 
 
 def noticed(content: dict[str, Any], text: str, by: float = 0.0137) -> float:
-    """Of all shares: how many would be found missing, were each of them a little different."""
-    told = shown_numbers(text)
+    """Return the fraction of shares that would be missing if each were slightly different."""
+    shown = shown_numbers(text)
     shares = [(path, value) for path, value in leaves(content) if isinstance(value, float) and 0 < value < 1]
-    return sum(not ways(abs(value - by), path) & told for path, value in shares) / len(shares)
+    return sum(not ways(abs(value - by), path) & shown for path, value in shares) / len(shares)
 
 
 def noticed_counts(content: dict[str, Any], text: str, least: int = 20, by: int = 3) -> float:
-    """Of all counts from `least` on: how many would be found missing, were each of them a little different."""
-    told = shown_numbers(text)
+    """Return the fraction of counts from `least` on that would be missing if each were slightly different."""
+    shown = shown_numbers(text)
     counts = [(path, value) for path, value in leaves(content) if isinstance(value, int) and value >= least]
-    return sum(not ways(value + by, path) & told for path, value in counts) / len(counts)
+    return sum(not ways(value + by, path) & shown for path, value in counts) / len(counts)
 
 
 def undocumented(schema: dict[str, Any]) -> list[str]:
-    """The fields of a JSON schema that do not say what they hold; a part may say it for the field that holds it."""
+    """Return the fields of a JSON schema without a description; the description of a field's model counts, too."""
     parts = {"": schema} | schema.get("$defs", {})
     described = {f"#/$defs/{name}" for name, part in parts.items() if part.get("description", "").strip()}
     return [
         f"{name}.{field}"
         for name, part in parts.items()
-        for field, told in part.get("properties", {}).items()
-        if not told.get("description", "").strip() and told.get("$ref") not in described
+        for field, definition in part.get("properties", {}).items()
+        if not definition.get("description", "").strip() and definition.get("$ref") not in described
     ]
 
 
 def raw_markup(markdown: str) -> list[str]:
-    """What Markdown would take for a tag, a link or a picture, and rows of a table with a cell too many or too few."""
+    """Return Markdown that renders as a tag, a link or a picture, and table rows with a cell too bars or too few."""
     found = re.findall(r"(?<!\\)<[a-zA-Z/!][^\n]*|(?<!\\)\]\(|(?<!\\)!\[|\b(?:https?|ftp|www)[:.]\S+", markdown)
     for table in re.findall(r"(?:^\|.*\|$\n?)+", markdown, flags=re.MULTILINE):
         rows = [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()]
-        found += [f"a row of {many} bars among rows of {rows[0]}" for many in rows if many != rows[0]]
+        found += [f"a row of {bars} bars among rows of {rows[0]}" for bars in rows if bars != rows[0]]
     return found

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from prism_people import fitted, made
+from prism_people import fitted, make_people
 from typer.testing import CliRunner
 
 from modicum.cli.commands.prism import describe_rule
@@ -13,7 +13,7 @@ from modicum.errors import ModicumError
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    X, y = made(900)
+    X, y = make_people(900)
     path = tmp_path_factory.mktemp("prism") / "people.csv"
     X.assign(label=y, id=range(len(y))).to_csv(path, index=False)
     return path
@@ -47,7 +47,7 @@ def test_the_same_for_programs(file):
 
 
 def test_without_predictors_no_label_can_be_counted_from_the_objective():
-    model = fitted(*made(900))
+    model = fitted(*make_people(900))
     assert describe_rule(model)["objective"] > 0
     model.predictors_ = []
     assert describe_rule(model)["objective"] is describe_rule(model)["bound"] is None

@@ -1,4 +1,4 @@
-"""PriSM's models: what they choose, what they promise, what a prediction needs, and what is refused."""
+"""PriSM's models: what they choose, promise, need for a prediction, and refuse."""
 
 import warnings
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import as_polars, shared_file
 from data import load_bank
-from prism_people import N, fitted, made
+from prism_people import N, fitted, make_people
 
 import modicum as md
 from modicum.errors import DataError, ParameterError
@@ -15,10 +15,10 @@ from modicum.errors import DataError, ParameterError
 
 @pytest.fixture(scope="module")
 def data():
-    return made()
+    return make_people()
 
 
-def test_no_revealing_set_is_chosen_whole(data):
+def test_no_revealing_set_is_chosen_completely(data):
     model = fitted(*data)
     assert model.correlations_.sets == [("proxy",), ("a", "b")]
     assert set(model.predictors_) in ({"a", "d", "age"}, {"b", "d", "age"})
@@ -30,7 +30,7 @@ def test_the_better_of_two_that_reveal_together_is_kept(data):
     assert "a" in fitted(*data).predictors_
 
 
-def test_parsimony_takes_what_predicts_best_and_the_plain_machine_takes_all(data):
+def test_parsimony_takes_the_best_predictors_and_the_plain_machine_takes_all(data):
     assert fitted(*data, md.prism.Parsimony, max_predictors=3).predictors_ == ["a", "proxy", "age"]
     plain = fitted(*data, md.prism.LinearSVM)
     assert plain.predictors_ == ["a", "b", "proxy", "d", "age"]
@@ -38,12 +38,12 @@ def test_parsimony_takes_what_predicts_best_and_the_plain_machine_takes_all(data
     assert not hasattr(plain, "correlations_")
 
 
-def test_what_the_predictors_tell_together_is_reported(data):
-    told, open_ = fitted(*data).association_, fitted(*data, md.prism.LinearSVM).association_
-    assert set(told.attributes) == {"a", "d", "age"}
-    assert told.strength < 0.3 < open_.strength
-    assert 0 < told.by_chance < 0.3
-    assert open_.p_value < 1e-9
+def test_the_association_of_all_predictors_is_reported(data):
+    private, plain = fitted(*data).association_, fitted(*data, md.prism.LinearSVM).association_
+    assert set(private.attributes) == {"a", "d", "age"}
+    assert private.strength < 0.3 < plain.strength
+    assert 0 < private.by_chance < 0.3
+    assert plain.p_value < 1e-9
 
 
 def test_a_prediction_needs_its_predictors_by_name_and_nothing_else(data):
@@ -56,7 +56,7 @@ def test_a_prediction_needs_its_predictors_by_name_and_nothing_else(data):
         model.predict(X.drop(columns="age"))
 
 
-def test_an_array_is_as_wide_as_at_fit(data):
+def test_an_array_needs_as_many_columns_as_at_fit(data):
     X, y = data
     numbers = np.column_stack([X["d"], X["age"], X["ill"] == "ill"]).astype(float)
     model = md.PrismClassifier("x2", threshold=0.3, progress=False).fit(numbers, y)
@@ -80,18 +80,18 @@ def test_coefficients_are_in_original_units(data):
 
 def test_the_label_is_learned(data):
     X, y = data
-    test, truth = made(seed=1)
+    test, truth = make_people(seed=1)
     model = fitted(X, y)
     assert model.score(test, truth) > 0.7
     assert model.score(test, truth) < fitted(X, y, md.prism.LinearSVM).score(test, truth)
 
 
-def test_more_predictors_than_can_be_are_said(data):
+def test_more_predictors_than_possible_cause_a_warning(data):
     with pytest.warns(UserWarning, match="At most 3 of 5 attributes"):
         md.PrismClassifier("ill", threshold=0.3, max_predictors=5, progress=False).fit(*data)
 
 
-def test_a_path_is_what_single_fits_are(data):
+def test_a_path_equals_single_fits(data):
     X, y = data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -118,7 +118,7 @@ def test_the_same_data_gives_the_same_bytes(data):
     assert one.intercept_.tobytes() == other.intercept_.tobytes()
 
 
-def test_missing_and_unseen_values_are_taken(data):
+def test_missing_and_unseen_values_are_accepted(data):
     X, y = data
     random = np.random.default_rng(2)
     holes = X.assign(age=X["age"].where(random.random(N) > 0.1), a=X["a"].where(random.random(N) > 0.1, None))
@@ -170,13 +170,13 @@ def test_the_schema_can_say_what_is_sensitive(data):
     assert fitted(X, y, sensitive=None, schema=schema).predictors_ == fitted(X, y).predictors_
 
 
-def test_owners_know_better(data):
+def test_owners_can_name_revealing_sets(data):
     model = fitted(*data, known=[["age"]])
     assert "age" not in model.predictors_
     assert ("age",) in model.correlations_.sets
 
 
-def test_one_hot_columns_are_chosen_whole_or_one_by_one():
+def test_one_hot_columns_are_chosen_together_or_one_by_one():
     random = np.random.default_rng(4)
     job, coin = random.integers(0, 4, N), random.integers(0, 2, N)
     y = np.where(random.random(N) < np.array([0.1, 0.2, 0.8, 0.95])[job], "good", "bad")
@@ -254,27 +254,27 @@ def test_the_label_is_no_predictor_under_its_own_name(data):
     assert "y" in fitted(X.rename(columns={"age": "y"}), y.to_numpy()).predictors_
 
 
-def test_what_is_too_large_to_be_searched_is_looked_at_all_the_same(data):
+def test_sets_too_large_for_the_search_still_cause_a_warning(data):
     model = md.PrismClassifier("ill", threshold=0.3, max_size=1, max_predictors=4, progress=False)
     with pytest.warns(md.errors.PrivacyWarning, match="All 4 predictors together correlate with 'ill'"):
         model.fit(*data)
     assert {"a", "b"} <= set(model.predictors_)
 
 
-def test_time_that_ran_out_is_said(data):
+def test_a_time_limit_causes_a_warning(data):
     X, y = data
     with pytest.warns(md.errors.StoppedWarning, match="before the best choice was proven"):
         md.prism.Parsimony("ill", max_predictors=2, time_limit=0, tol=1e-9, progress=False).fit(X, y)
 
 
-def test_hostile_names_stay_what_they_are(data):
+def test_hostile_names_stay_unchanged(data):
     X, y = data
     names = {"a": "'; DROP TABLE", "age": "<script>", "d": "{0}%s"}
     model = fitted(X.rename(columns=names), y)
     assert set(model.predictors_) == set(names.values())
 
 
-def test_every_attribute_alone_reveals_so_no_classifier_can_exist(data):
+def test_no_classifier_exists_if_every_attribute_reveals(data):
     X, y = data
     with pytest.raises(DataError, match="Every attribute correlates with 'ill' by itself \\('proxy'\\)"):
         md.PrismClassifier("ill", progress=False).fit(X[["proxy", "ill"]], y)
@@ -331,7 +331,7 @@ def test_bad_labels_get_one_sentence(data):
         model.fit(X.assign(age=np.inf), y)
 
 
-def test_bank_is_learned_without_default_and_what_reveals_it():
+def test_bank_is_learned_without_default_and_attributes_that_reveal_it():
     data = load_bank(folder=shared_file("bank/bank-full.csv.gz").parents[1])
     X, y = data.X[:8_000], data.y[:8_000]
     model = fitted(

@@ -1,4 +1,4 @@
-"""PriSM beside a plain and a parsimonious classifier: what the adversary attacks, and whom the intervals count."""
+"""PriSM compared with a plain and a parsimonious classifier: what the adversary attacks and intervals count."""
 
 from functools import partial
 
@@ -24,7 +24,7 @@ def quick(monkeypatch):
 
 
 def people(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, pd.Series, np.ndarray]:
-    """An illness, a cure that tells it, and a label that both cure and town tell of."""
+    """Return people with an illness, a cure that reveals it, and a label that depends on cure and town."""
     random = np.random.default_rng(seed)
     ill = random.integers(0, 3, n)
     X = pd.DataFrame({"cure": ill, "town": random.integers(0, 2, n)})
@@ -41,14 +41,14 @@ def cost(X: object, y: object, one: md.PrismClassifier, **options: object) -> md
 
 
 @pytest.mark.filterwarnings("ignore:At most")
-def test_one_hot_columns_are_attacked_as_the_attribute_they_are():
+def test_one_hot_columns_are_attacked_as_one_attribute():
     X, y, ill = people(150)
     hot = X.assign(**{f"ill={value}": (ill == value).astype(int) for value in ILLS})
     found = cost(hot, y, model("ill=hiv"))
     assert set(found.of("SVM").predictors) == {"cure", "town"}
-    told = found.of("SVM").adversaries["ill"]
-    assert told.values == 3
-    assert told.accuracy.value == told.mcc.value == 1
+    attack = found.of("SVM").adversaries["ill"]
+    assert attack.values == 3
+    assert attack.accuracy.value == attack.mcc.value == 1
     assert found.of("PriSM").predictors == ["town"]
     assert found.of("PriSM").adversaries["ill"].mcc.interval[0] < 0.1
     for name in ("ill", "ill=hiv"):
@@ -65,12 +65,12 @@ def test_one_hot_columns_are_attacked_as_the_attribute_they_are():
 def test_critical_values_are_attacked_as_the_search_reads_them(critical, named):
     X, y, ill = people(150)
     X["ill"] = np.where(np.arange(150) % 3 == 0, None, ill) if named == [("(missing)",)] else ill
-    told = cost(X, y, model("ill", critical_values=critical)).of("PriSM").adversaries["ill"]
-    assert [each.critical for each in told.by_contrast or [told]] == named
-    assert told.values == 2
+    attack = cost(X, y, model("ill", critical_values=critical)).of("PriSM").adversaries["ill"]
+    assert [each.critical for each in attack.by_contrast or [attack]] == named
+    assert attack.values == 2
 
 
-def test_a_number_is_attacked_in_the_classes_in_which_correlations_are_sought():
+def test_a_number_is_attacked_in_the_classes_of_the_search():
     X, _, _ = people()
     for values, classes in ((np.arange(300) % 15, 15), (np.arange(300) + 0.5, 4)):
         given, _ = _sensitive(model("age", bins=4), as_frame(X.assign(age=values)))["age"]
@@ -82,17 +82,17 @@ def test_intervals_count_people_not_their_records():
     ids = np.repeat(np.arange(120), 10)
     many, label = X.assign(sex=np.arange(120) % 2).iloc[ids].reset_index(drop=True), y[ids].reset_index(drop=True)
     alone = cost(many, label, model("sex"), adversary=False).of("PriSM")
-    told = cost(many, label, model("sex"), adversary=False, persons=ids).of("PriSM")
+    by_person = cost(many, label, model("sex"), adversary=False, persons=ids).of("PriSM")
     schema = md.Schema.infer(many.assign(who=ids), person="who")
     known = cost(many.assign(who=ids), label, model("sex", schema=schema), adversary=False).of("PriSM")
     for figure in ("accuracy", "balanced_accuracy"):
         low, high = getattr(alone, figure).interval
-        wide = getattr(told, figure).interval
+        wide = getattr(by_person, figure).interval
         assert wide[1] - wide[0] > 2 * (high - low)
-        assert getattr(known, figure) == getattr(told, figure)
+        assert getattr(known, figure) == getattr(by_person, figure)
 
 
-def test_an_interval_of_few_people_or_of_none_wrong_has_a_width():
+def test_intervals_of_few_people_or_without_errors_have_a_width():
     labels = np.arange(40) % 2
     low, high = compute_balanced_interval(labels, np.ones(40), None, 0)
     assert low < 0.9 < high == 1
@@ -111,11 +111,11 @@ def test_the_same_people_in_another_frame_give_the_same_result():
     assert pandas == polars
 
 
-@pytest.mark.parametrize("asked", [[], 3, "3", [0], ["many"]])
-def test_numbers_of_predictors_that_are_none_are_refused(asked):
+@pytest.mark.parametrize("max_predictors", [[], 3, "3", [0], ["many"]])
+def test_bad_numbers_of_predictors_are_refused(max_predictors):
     X, y, ill = people(60)
     with pytest.raises(ParameterError, match="'max_predictors' parameter"):
-        cost(X.assign(ill=ill), y, model("ill"), max_predictors=asked)
+        cost(X.assign(ill=ill), y, model("ill"), max_predictors=max_predictors)
 
 
 def test_a_label_that_leaves_nothing_to_train_on_is_refused():

@@ -1,4 +1,4 @@
-"""Sensitive correlations: against exhaustive search, scipy's statistics, and data whose correlations are known."""
+"""Sensitive correlations against exhaustive search, scipy's statistics, and data with known correlations."""
 
 import json
 import re
@@ -25,8 +25,8 @@ from modicum.prism.discovery.discovery import Discovery
 from modicum.table.frames import as_frame as narwhals_frame
 
 
-def drawn(seed: int, n: int, sizes: list[int], values: int = 2, hidden: bool = True) -> pd.DataFrame:
-    """Categories of the given sizes and a sensitive `s`, which follows the sum of the first two where told to."""
+def draw_table(seed: int, n: int, sizes: list[int], values: int = 2, hidden: bool = True) -> pd.DataFrame:
+    """Return categories of the given sizes and a sensitive `s`, which follows the sum of the first two if `hidden`."""
     random = np.random.default_rng(seed)
     columns = {f"a{j}": random.integers(0, size, n) for j, size in enumerate(sizes)}
     s = random.integers(0, values, n)
@@ -39,20 +39,20 @@ def drawn(seed: int, n: int, sizes: list[int], values: int = 2, hidden: bool = T
 
 
 def table_of(X: pd.DataFrame, names, target) -> np.ndarray:
-    """Counts of the joint values by the target's."""
+    """Return the counts of the joint values by the target's values."""
     joint = np.unique(X[list(names)].to_numpy().astype(str), axis=0, return_inverse=True)[1]
     return crosstab(joint, np.asarray(target)).count
 
 
 def by_scipy(table: np.ndarray) -> tuple[float, float]:
-    """Cramér's V and p, by scipy."""
+    """Return Cramér's V and p, by scipy."""
     if min(table.shape) < 2:
         return 0.0, 1.0
     return association(table, method="cramer"), chi2_contingency(table, correction=False).pvalue
 
 
 def by_moments(table: np.ndarray) -> float:
-    """The p-value of χ² by a gamma distribution with its mean and variance, written once more."""
+    """Return the p-value of χ² by a gamma distribution with its mean and variance, implemented again."""
     n, (r, k) = table.sum(), table.shape
     if r < 2 or k < 2:
         return 1.0
@@ -65,7 +65,7 @@ def by_moments(table: np.ndarray) -> float:
 
 
 def bergsma(table: np.ndarray) -> float:
-    """Bias-corrected V, written once more from the paper."""
+    """Return the bias-corrected V, implemented again from the paper."""
     n, (r, k) = table.sum(), table.shape
     if r < 2 or k < 2:
         return 0.0
@@ -85,7 +85,7 @@ def subsets(names, most: int):
 
 
 def by_levels(names, most: int, correlates) -> set[frozenset]:
-    """Figure 4, line by line and slowly."""
+    """Follow Figure 4 line by line, slowly."""
     found, before = set(), None
     for size in range(1, most + 1):
         level = {
@@ -109,9 +109,9 @@ worlds = st.tuples(
 
 @settings(max_examples=25)
 @given(worlds, st.floats(0.02, 0.9), st.booleans())
-def test_the_sets_found_are_exactly_the_minimal_ones_by_exhaustive_search(world, threshold, weighted):
-    """Theorem 1, for V against a binary λ, which can only grow as attributes join."""
-    X = drawn(*world[:3], hidden=world[3])
+def test_the_sets_found_are_exactly_the_minimal_ones(world, threshold, weighted):
+    """Theorem 1, for V and a binary λ, which can only grow as attributes join."""
+    X = draw_table(*world[:3], hidden=world[3])
     counts = np.random.default_rng(world[0]).integers(1, 4, len(X)) if weighted else None
     found = correlations(X, "s", threshold=threshold, p_value=1, max_size=4, sample_weight=counts)
     records = X if counts is None else X.loc[np.repeat(X.index, counts)]
@@ -124,8 +124,8 @@ def test_the_sets_found_are_exactly_the_minimal_ones_by_exhaustive_search(world,
 
 @settings(max_examples=25)
 @given(worlds, st.floats(0.02, 0.6), st.sampled_from(["cramers_v", "bias_corrected"]), st.booleans())
-def test_where_strength_may_fall_the_sets_are_those_that_the_search_by_levels_reaches(world, threshold, measure, whole):
-    X = drawn(*world[:3], values=3, hidden=world[3])
+def test_the_sets_agree_with_the_search_by_levels_if_strength_may_fall(world, threshold, measure, whole):
+    X = draw_table(*world[:3], values=3, hidden=world[3])
     encoding = "whole" if whole else "both"
     found = correlations(X, "s", None, encoding, measure, threshold, max_size=4)
     targets = [X["s"]] if whole else [X["s"] == value for value in X["s"].unique()]
@@ -139,9 +139,9 @@ def test_where_strength_may_fall_the_sets_are_those_that_the_search_by_levels_re
     assert set(map(frozenset, found.sets)) == by_levels(names, 4, correlates)
 
 
-def test_strength_is_scipy_s_and_on_dense_tables_the_p_value_too():
+def test_strength_agrees_with_scipy_and_so_does_the_p_value_on_dense_tables():
     for seed in range(3):
-        X = drawn(seed, 3000, [2, 3, 4, 2], values=3, hidden=False)
+        X = draw_table(seed, 3000, [2, 3, 4, 2], values=3, hidden=False)
         discovery = Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"], encoding="whole")
         for names in subsets(["a0", "a1", "a2", "a3"], 4):
             found = discovery.assess(names)
@@ -164,7 +164,7 @@ TABLES = {  # records of each cell, and of each class
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_the_null_distribution_of_chi2_is_that_of_dealing_the_records_by_chance(name):
+def test_the_null_distribution_of_chi2_agrees_with_shuffled_records(name):
     cells, classes = TABLES[name]
     n, random = cells.sum(), np.random.default_rng(1)
     of_cell, of_class = np.repeat(np.arange(len(cells)), cells), np.repeat(np.arange(len(classes)), classes)
@@ -184,7 +184,7 @@ def test_the_null_distribution_of_chi2_is_that_of_dealing_the_records_by_chance(
 
 
 def test_pairs_of_equal_values_among_near_identifiers_are_evidence():
-    """Where nearly every record has a value of its own, χ² hardly varies, and a few pairs that agree stand out."""
+    """If nearly every record has its own value, χ² hardly varies, and a few agreeing pairs stand out."""
     random = np.random.default_rng(0)
     family = np.append(np.arange(1800), 1800 + np.repeat(np.arange(100), 2))
     s = np.append(random.integers(0, 2, 1800), np.repeat(random.integers(0, 2, 100), 2))
@@ -197,7 +197,7 @@ def test_pairs_of_equal_values_among_near_identifiers_are_evidence():
 
 @given(worlds)
 def test_strength_only_grows_as_attributes_join(world):
-    X = drawn(*world[:3], hidden=world[3])
+    X = draw_table(*world[:3], hidden=world[3])
     discovery = Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"])
     names = list(discovery.attributes)
     strength = [discovery.assess(names[:size]).strength for size in range(len(names) + 1)]
@@ -242,8 +242,8 @@ def repeated(rows, times: int = 30) -> pd.DataFrame:
     return pd.DataFrame(rows * times, columns=["a1", "a2", "s"])
 
 
-def test_critical_values_together_tell_what_each_alone_does_not():
-    """Figure 3(a): critical or not is plain, which critical value it is not."""
+def test_critical_values_together_reveal_more_than_each_alone():
+    """Figure 3(a): it is clear whether a value is critical, but not which critical value it is."""
     mixed = [("0", "0", "α"), ("0", "0", "γ"), ("0", "1", "α"), ("0", "1", "γ")]
     plain = [("1", "0", "other"), ("1", "1", "other"), ("1", "0", "other"), ("1", "1", "other")]
     X = repeated(mixed + plain)
@@ -253,8 +253,8 @@ def test_critical_values_together_tell_what_each_alone_does_not():
     assert correlations(X, "s", ["α", "γ"], threshold=0.9).sets == single.sets
 
 
-def test_each_critical_value_alone_tells_what_they_do_not_together():
-    """Figure 3(b): one critical value lies apart, yet critical and not critical are mixed everywhere."""
+def test_each_critical_value_alone_reveals_more_than_all_together():
+    """Figure 3(b): one critical value lies apart, but critical and not critical are mixed everywhere."""
     X = repeated([("0", "0", "α")] * 2 + [("0", "0", "other")] * 2 + [("1", "0", "γ")] * 2 + [("1", "0", "other")] * 2)
     multiple = correlations(X, "s", ["α", "γ"], "multiple", threshold=0.5)
     assert [(c.attributes, c.encoding, c.value) for c in multiple] == [(("a1",), "multiple", "α")]
@@ -262,10 +262,10 @@ def test_each_critical_value_alone_tells_what_they_do_not_together():
     assert correlations(X, "s", ["α", "γ"], threshold=0.5).sets == multiple.sets
 
 
-def test_the_null_value_is_what_independent_attributes_come_to():
+def test_the_null_value_is_the_mean_for_independent_attributes():
     squares, corrected, expected = [], [], []
     for seed in range(150):
-        X = drawn(seed, 200, [3, 3], hidden=False)
+        X = draw_table(seed, 200, [3, 3], hidden=False)
         schema = md.Schema.infer(X)
         plain = Discovery(narwhals_frame(X), schema, ["s"]).assess(["a0", "a1"])
         fair = Discovery(narwhals_frame(X), schema, ["s"], measure="bias_corrected").assess(["a0", "a1"])
@@ -279,29 +279,29 @@ def test_the_null_value_is_what_independent_attributes_come_to():
     assert fair_null < plain_null / 2
 
 
-def test_at_40_000_rows_chance_alone_passes_the_paper_s_threshold_and_the_p_value_holds_it_back():
-    X = drawn(3, 40_000, [3] * 6, hidden=False)
+def test_the_p_value_rejects_sets_that_pass_the_papers_threshold_by_chance():
+    X = draw_table(3, 40_000, [3] * 6, hidden=False)
     by_strength = correlations(X, "s", p_value=1, max_size=3)
     assert sum(len(each) == 3 for each in by_strength.sets) > 15  # of 20 triples
     assert len(correlations(X, "s", max_size=3)) < 10
 
 
 def test_known_sets_join_and_the_whole_stays_minimal():
-    X = drawn(4, 500, [2, 2, 3, 3], hidden=True)
+    X = draw_table(4, 500, [2, 2, 3, 3], hidden=True)
     plain = correlations(X, "s", threshold=0.3)
     assert plain.sets == [("a0", "a1")]
     joined = correlations(X, "s", threshold=0.3, known=[["a2", "a3"], ("a3", "a2"), {"a0", "a1", "a2"}])
-    assert set(joined.sets) == {("a0", "a1"), ("a2", "a3")}  # the third contains one that was found
+    assert set(joined.sets) == {("a0", "a1"), ("a2", "a3")}  # the third contains a found set
     assert {c.attributes: c.encoding for c in joined} == {("a0", "a1"): "single", ("a2", "a3"): "given"}
     assert sum(joined.tested) < sum(plain.tested)
     smaller = correlations(X, "s", threshold=0.3, known=["a0"])
-    assert smaller.sets == [("a0",)]  # what was found before contains it
+    assert smaller.sets == [("a0",)]  # the set found before contains it
     assert smaller[0].strength == Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"]).assess(["a0"]).strength
 
 
 @pytest.mark.parametrize("correction", ["bonferroni", "fdr"])
-def test_a_correction_forbids_fewer_sets_and_does_what_it_says(correction):
-    X = drawn(5, 300, [2] * 12, hidden=True)
+def test_a_correction_forbids_fewer_sets_as_defined(correction):
+    X = draw_table(5, 300, [2] * 12, hidden=True)
     X = X.assign(a2=np.where(np.arange(300) % 3 == 0, X["s"], X["a2"]))
     plain = correlations(X, "s", threshold=0, p_value=0.4, max_size=1)
     corrected = correlations(X, "s", threshold=0, p_value=0.4, max_size=1, correction=correction)
@@ -314,7 +314,7 @@ def test_a_correction_forbids_fewer_sets_and_does_what_it_says(correction):
     assert set(corrected.sets) < set(plain.sets)
 
 
-def test_a_row_that_stands_for_three_records_counts_as_three_rows(people):
+def test_weighted_rows_count_as_repeated_rows(people):
     X, _ = people
     counts = np.random.default_rng(0).integers(0, 4, len(X))
     weighted = correlations(X, "sex", threshold=0.05, p_value=0.5, max_size=3, sample_weight=counts)
@@ -324,7 +324,7 @@ def test_a_row_that_stands_for_three_records_counts_as_three_rows(people):
 
 
 @pytest.mark.parametrize("measure", ["cramers_v", "bias_corrected", "pearson"])
-def test_polars_gives_what_pandas_gives(people, measure):
+def test_polars_and_pandas_give_the_same_correlations(people, measure):
     X, _ = people
     X = X.assign(school=X["school"].astype(str))
     settings = {"measure": measure, "threshold": 0.01, "p_value": 0.4, "max_size": 3}
@@ -333,14 +333,14 @@ def test_polars_gives_what_pandas_gives(people, measure):
     assert found[0]["found"]
 
 
-def test_an_array_s_columns_are_numbered():
+def test_an_arrays_columns_are_numbered():
     random = np.random.default_rng(0)
     X = random.integers(0, 2, (300, 3))
     X[:, 2] = X[:, 0]
     assert correlations(X, "x2", threshold=0.5).sets == [("x0",)]
 
 
-def test_one_hot_columns_stand_for_their_attribute_on_both_sides():
+def test_one_hot_columns_represent_their_attribute_on_both_sides():
     random = np.random.default_rng(0)
     job, site = random.integers(0, 3, 400), random.integers(0, 2, 400)
     X = pd.DataFrame({f"job={word}": (job == j).astype(int) for j, word in enumerate(["clerk", "nurse"])})
@@ -380,12 +380,12 @@ def test_no_sibling_of_a_sensitive_one_hot_column_is_a_candidate(groups, change,
     assert correlations(X, name, groups=groups, threshold=0, p_value=1).sets == [("a",)]
     with pytest.raises(ParameterError, match="sensitive itself"):
         correlations(X, name, groups=groups, known=[["ill=gout"]])
-    if name == "ill=flu" and (groups == "column" or change != "none"):  # its values are as they are
+    if name == "ill=flu" and (groups == "column" or change != "none"):  # its own values are used
         own = X["ill=flu"].to_numpy().astype(int)
         np.testing.assert_array_equal(discovery.sensitive_codes()["ill=flu"], own)
 
 
-def test_siblings_of_what_the_schema_calls_sensitive_are_no_candidates_either():
+def test_siblings_of_the_schemas_sensitive_columns_are_no_candidates():
     X = ill("column", "none")["X"].assign(s=lambda X: X["a"] > 1, b=0)
     schema = md.Schema.infer(X, sensitive=["ill=gout"])
     discovery = Discovery(narwhals_frame(X), schema, ["s"], groups="column")
@@ -394,7 +394,7 @@ def test_siblings_of_what_the_schema_calls_sensitive_are_no_candidates_either():
 
 
 def test_several_sensitive_attributes_each_have_their_correlations():
-    X = drawn(6, 400, [2, 2, 3, 3]).assign(t=lambda X: X["a2"])
+    X = draw_table(6, 400, [2, 2, 3, 3]).assign(t=lambda X: X["a2"])
     found = correlations(X, ["s", "t"], {"t": ["v0"]}, threshold=0.3)
     assert {c.attributes: (c.sensitive, c.encoding) for c in found} == {
         ("a2",): ("t", "single"),
@@ -403,7 +403,7 @@ def test_several_sensitive_attributes_each_have_their_correlations():
     assert found.critical_values == {"s": None, "t": ("v0",)}
 
 
-def test_a_sensitive_number_is_taken_by_its_values_or_in_bins():
+def test_a_sensitive_number_is_used_by_its_values_or_in_bins():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"age": random.integers(20, 80, 800), "a": random.integers(0, 2, 800)})
     X = X.assign(tens=X["age"] // 10, few=np.where(random.random(800) < 0.1, np.nan, X["a"]))
@@ -418,7 +418,7 @@ def test_a_sensitive_number_is_taken_by_its_values_or_in_bins():
 
 
 def spiked(place: str, n: int = 2000) -> pd.DataFrame:
-    """A number that tells who is ill, though nine in ten have the same value."""
+    """Return a number that reveals who is ill, although nine in ten have the same value."""
     random = np.random.default_rng(0)
     ill = random.random(n) < 0.08
     usual = np.where((random.random(n) < 0.02) & (place == "middle"), random.integers(1, 50, n), 0)
@@ -429,7 +429,7 @@ def spiked(place: str, n: int = 2000) -> pd.DataFrame:
 
 @pytest.mark.parametrize("place", ["lowest", "middle", "highest"])
 @pytest.mark.parametrize("bins", [2, 10])
-def test_a_number_most_records_share_one_value_of_is_tested_wherever_that_lies(place, bins):
+def test_a_number_with_one_frequent_value_is_tested(place, bins):
     X = spiked(place)
     found = correlations(X, "s", threshold=0.5, bins=bins)
     assert found.sets == [("paid",)]
@@ -437,13 +437,13 @@ def test_a_number_most_records_share_one_value_of_is_tested_wherever_that_lies(p
     assert found[0].strength > 0.8
 
 
-def test_a_sensitive_number_most_records_share_one_value_of_is_no_constant():
+def test_a_sensitive_number_with_one_frequent_value_is_no_constant():
     X = spiked("highest").rename(columns={"paid": "s", "s": "a"})
     assert correlations(X, "s", threshold=0.5).sets == [("a",)]
 
 
 @given(st.lists(st.integers(1, 1000), min_size=2, max_size=60), st.integers(2, 20))
-def test_frequent_values_have_a_bin_of_their_own_and_the_others_share_few(counts, bins):
+def test_frequent_values_have_their_own_bin_and_the_others_share_few(counts, bins):
     counts = np.array(counts)
     starts = bin_starts(counts, bins)
     sizes = np.diff(np.append(np.flatnonzero(starts), len(counts)))
@@ -453,13 +453,13 @@ def test_frequent_values_have_a_bin_of_their_own_and_the_others_share_few(counts
     assert (np.repeat(sizes, sizes)[alone] == 1).all()
 
 
-def test_a_missing_value_tells_too():
-    X = drawn(7, 400, [2, 2], hidden=False)
+def test_missing_values_can_be_revealing():
+    X = draw_table(7, 400, [2, 2], hidden=False)
     X["a1"] = X["a1"].where(X["s"] == "s0", None)
     assert correlations(X, "s", threshold=0.9).sets == [("a1",)]
 
 
-def test_multiple_r_is_that_of_least_squares():
+def test_multiple_r_agrees_with_least_squares():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"x": random.normal(size=200), "z": random.normal(size=200), "c": random.choice(list("pqr"), 200)})
     X["s"] = np.where(X["x"] + X["z"] + (X["c"] == "p") + random.normal(size=200) > 0, "yes", "no")
@@ -478,9 +478,9 @@ def test_multiple_r_is_that_of_least_squares():
     assert discovery.search(0.99, 3).tested == (3, 3, 1)
 
 
-def test_a_classifier_finds_what_two_attributes_tell_together_and_nothing_in_noise(monkeypatch):
+def test_a_classifier_finds_an_interaction_and_nothing_in_noise(monkeypatch):
     monkeypatch.setattr(learned_measures, "PERMUTATIONS", 39)
-    X = drawn(8, 3000, [2, 2, 3], hidden=True)
+    X = draw_table(8, 3000, [2, 2, 3], hidden=True)
     found = correlations(X, "s", measure="classifier", threshold=0.55, max_size=2)
     assert found.sets == [("a0", "a1")]
     best = max((X["s"] == value).groupby([X["a0"], X["a1"]]).mean().sub(0.5).abs().mean() for value in ["s0", "s1"])
@@ -493,12 +493,12 @@ def test_a_classifier_finds_what_two_attributes_tell_together_and_nothing_in_noi
         correlations(X, "s", measure="classifier", threshold=0.02)
 
 
-def test_where_nothing_is_told_the_classifier_is_at_chance_and_its_p_value_is_fair(monkeypatch):
-    """64 joint values of about 5 records: records dealt evenly by value would tell the trees what is left aside."""
+def test_a_classifier_on_noise_is_at_chance_with_a_fair_p_value(monkeypatch):
+    """With 64 joint values of about 5 records, stratified folds would reveal the held-out values to the trees."""
     monkeypatch.setattr(learned_measures, "PERMUTATIONS", 19)
     found = []
     for seed in range(15):
-        X = drawn(seed, 300, [4, 4, 4], hidden=False)
+        X = draw_table(seed, 300, [4, 4, 4], hidden=False)
         discovery = Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"], measure="classifier")
         found.append(discovery.assess(["a0", "a1", "a2"]))
     strength = np.array([each.strength for each in found])
@@ -508,7 +508,7 @@ def test_where_nothing_is_told_the_classifier_is_at_chance_and_its_p_value_is_fa
 
 
 def test_any_function_can_measure_and_is_tested_by_permutation():
-    X = drawn(9, 200, [2, 2, 2])
+    X = draw_table(9, 200, [2, 2, 2])
 
     def gap(codes, sign):
         key = codes @ (2 ** np.arange(codes.shape[1]))
@@ -526,19 +526,19 @@ def test_any_function_can_measure_and_is_tested_by_permutation():
 
 @pytest.mark.parametrize("correction", ["bonferroni", "fdr"])
 def test_a_correction_that_permutations_can_never_pass_is_refused(correction):
-    def told(codes, sign):
+    def absolute_correlation(codes, sign):
         return abs(np.corrcoef(codes[:, 0], sign)[0, 1])
 
-    X = drawn(9, 200, [2] * 12, hidden=False).assign(s=lambda X: X["a0"])
-    settings = {"measure": told, "threshold": 0.5, "max_size": 1, "correction": correction}
+    X = draw_table(9, 200, [2] * 12, hidden=False).assign(s=lambda X: X["a0"])
+    settings = {"measure": absolute_correlation, "threshold": 0.5, "max_size": 1, "correction": correction}
     with pytest.raises(ParameterError, match=r"of 12 tests needs p-values of 0\.0042 or less.* give 0\.005 or more"):
         correlations(X, "s", **settings)
     assert correlations(X, "s", p_value=0.1, **settings).sets == [("a0",)]
     assert correlations(X, "s", **{**settings, "measure": "cramers_v"}).sets == [("a0",)]
 
 
-def test_what_plays_another_part_is_no_candidate():
-    X = drawn(10, 200, [2, 2, 1, 2]).assign(y=lambda X: X["s"], who=[f"p{i}" for i in range(200)])
+def test_attributes_with_other_roles_are_no_candidates():
+    X = draw_table(10, 200, [2, 2, 1, 2]).assign(y=lambda X: X["s"], who=[f"p{i}" for i in range(200)])
     schema = md.Schema.infer(X, label="y", person="who", sensitive=["s"])
     discovery = Discovery(narwhals_frame(X), schema, ["s"], exclude=["a3"])
     assert list(discovery.attributes) == ["a0", "a1", "a2"]
@@ -546,8 +546,8 @@ def test_what_plays_another_part_is_no_candidate():
     assert correlations(X, None, schema=schema, threshold=0.01, p_value=1).sets
 
 
-def test_what_may_never_be_collected_is_no_candidate():
-    X = drawn(10, 200, [2, 2, 2])
+def test_forbidden_attributes_are_no_candidates():
+    X = draw_table(10, 200, [2, 2, 2])
     schema = md.Schema.infer(X)
     attributes = [a.model_copy(update={"forbidden": a.name == "a1"}) for a in schema.attributes]
     schema = md.Schema(attributes=tuple(attributes))
@@ -556,8 +556,8 @@ def test_what_may_never_be_collected_is_no_candidate():
         correlations(X, "s", schema=schema, known=["a1"])
 
 
-def test_the_classes_of_sensitive_values_can_be_had():
-    X = drawn(6, 400, [2, 2, 3, 3], values=3).assign(t=lambda X: X["a2"], age=np.arange(400))
+def test_sensitive_codes_returns_the_classes():
+    X = draw_table(6, 400, [2, 2, 3, 3], values=3).assign(t=lambda X: X["a2"], age=np.arange(400))
     codes = Discovery(
         narwhals_frame(X), md.Schema.infer(X), ["s", "t", "age"], critical_values={"s": ["s2", "s0"]}
     ).sensitive_codes()
@@ -566,17 +566,17 @@ def test_the_classes_of_sensitive_values_can_be_had():
     np.testing.assert_array_equal(codes["age"], np.arange(400) // 40)
 
 
-def test_a_value_of_its_own_for_every_record_is_strong_but_no_evidence():
-    X = drawn(10, 200, [2], hidden=False).assign(who=[f"p{i}" for i in range(200)])
+def test_unique_values_are_strong_but_no_evidence():
+    X = draw_table(10, 200, [2], hidden=False).assign(who=[f"p{i}" for i in range(200)])
     discovery = Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"])
     who = discovery.assess(["who"])
     assert (who.strength, who.by_chance) == pytest.approx((1, 1))
-    assert who.p_value == 1  # no other way to deal the values gives another strength
+    assert who.p_value == 1  # every permutation of the values has the same strength
     assert ("who",) not in discovery.search(0.9, 1).sets
 
 
 def test_the_result_can_be_read_written_and_counted():
-    X = drawn(11, 300, [2] * 9, hidden=False)
+    X = draw_table(11, 300, [2] * 9, hidden=False)
     found = correlations(X, "s", threshold=0, p_value=1, max_size=1)
     assert (len(found), found[0] is found.found[0], list(found) == list(found.found)) == (9, True, True)
     assert [c.strength for c in found] == sorted((c.strength for c in found), reverse=True)
@@ -585,7 +585,7 @@ def test_the_result_can_be_read_written_and_counted():
     assert (content["tested"], content["records"], content["measure"]) == ([9], 300, "cramers_v")
     assert list(found.to_frame()["strength"]) == [c.strength for c in found]
     assert list(correlations(X, "s", threshold=1).to_frame()) == list(Correlation.__dataclass_fields__)
-    many = correlations(drawn(12, 300, [2] * 20, hidden=False), "s", threshold=0, p_value=1, max_size=1)
+    many = correlations(draw_table(12, 300, [2] * 20, hidden=False), "s", threshold=0, p_value=1, max_size=1)
     assert str(many).splitlines()[-1] == "… and 5 more"
     assert len(str(many).splitlines()) == 18
     assert str(correlations(X, "s", threshold=1, max_size=1)).startswith("0 minimal correlations with s (")
@@ -593,23 +593,23 @@ def test_the_result_can_be_read_written_and_counted():
 
 def test_the_same_seed_gives_the_same_result(monkeypatch):
     monkeypatch.setattr(learned_measures, "PERMUTATIONS", 19)
-    X = drawn(13, 500, [2, 3, 3], hidden=False)
+    X = draw_table(13, 500, [2, 3, 3], hidden=False)
 
-    def found(seed: int) -> Correlation:
+    def assess(seed: int) -> Correlation:
         settings = {"measure": "classifier", "random_state": seed}
         return Discovery(narwhals_frame(X), md.Schema.infer(X), ["s"], **settings).assess(["a0", "a1"])
 
-    assert found(0) == found(0)
-    assert found(0).by_chance != found(1).by_chance
+    assert assess(0) == assess(0)
+    assert assess(0).by_chance != assess(1).by_chance
 
 
-def test_too_many_sets_are_refused_before_they_are_made(monkeypatch):
+def test_too_many_sets_are_refused_before_they_are_created(monkeypatch):
     monkeypatch.setattr(measure, "MOST_SETS", 10)
     with pytest.raises(ParameterError, match="Lower 'max_size' to 1"):
-        correlations(drawn(0, 50, [2] * 6, hidden=False), "s", threshold=1)
+        correlations(draw_table(0, 50, [2] * 6, hidden=False), "s", threshold=1)
 
 
-GOOD = drawn(0, 60, [2, 2, 3], values=3)
+GOOD = draw_table(0, 60, [2, 2, 3], values=3)
 BAD = [
     ({"sensitive": "nobody"}, DataError, "'nobody' is not in the data"),
     ({"sensitive": None}, ParameterError, "No attribute is sensitive"),
@@ -665,17 +665,17 @@ def test_bad_input_is_refused_in_one_sentence(change, error, words):
         correlations(**{"X": GOOD, "sensitive": "s", "progress": False, **change})
 
 
-def test_none_known_and_none_excluded_may_be_said_as_none():
+def test_known_and_exclude_may_be_none():
     assert correlations(GOOD, "s", known=None, exclude=None).to_dict() == correlations(GOOD, "s").to_dict()
 
 
-def test_all_values_critical_leaves_each_against_the_rest():
+def test_all_critical_values_are_each_tested_against_the_rest():
     found = correlations(GOOD, "s", ["s0", "s1", "s2"], threshold=0, p_value=1, max_size=1)
     assert {c.encoding for c in found} == {"multiple"}
 
 
 @pytest.mark.slow
-def test_bank_marketing_is_searched_whole():
+def test_bank_marketing_is_searched_completely():
     X = load_bank(binarized=True, folder=shared_file("bank/bank-binarized.csv.gz").parents[1]).X
     found = correlations(X, "default=no", threshold=1, p_value=0, max_size=3, groups="column")
     assert found.tested == (46, 1035, 15180)

@@ -44,14 +44,14 @@ def random_problem(seed: int, kind: str = "binary") -> tuple[Problem, int | None
 
 
 def feasible(n_units: int, most: int | None, forbidden: list[list[int]]) -> list[tuple[int, ...]]:
-    """Every support within the limits, by trying all."""
+    """Return every support within the limits, by trying all."""
     sizes = range((n_units if most is None else most) + 1)
     every = [s for size in sizes for s in combinations(range(n_units), size)]
     return [s for s in every if not any(set(f) <= set(s) for f in forbidden)]
 
 
 def exact(problem: Problem, w: np.ndarray, b: np.ndarray) -> float:
-    """The objective as the docstring of Problem has it."""
+    """Return the objective as defined in the docstring of Problem."""
     off = problem.columns @ w.T - b
     hinge, squared = np.maximum(0.0, 1 - problem.targets * off), 0.5 * (off - problem.targets) ** 2
     loss = hinge if problem.loss == "hinge" else squared
@@ -93,7 +93,7 @@ def test_the_result_equals_the_best_of_all_supports_on_many_problems(kind, liste
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_inner_machine_is_the_one_that_libsvm_finds(seed):
+def test_the_inner_machine_agrees_with_libsvm(seed):
     from sklearn.svm import SVC
 
     problem, _, _ = random_problem(seed)
@@ -164,7 +164,7 @@ def test_repairing_makes_any_multipliers_a_true_cut():
         assert all(cut.at(s) <= value for s, value in zip(every, objectives, strict=True))
 
 
-def test_the_largest_support_is_the_one_that_trying_all_finds():
+def test_the_largest_support_agrees_with_trying_all():
     for seed in range(25):
         r = np.random.default_rng(seed)
         n = int(r.integers(1, 9))
@@ -172,7 +172,7 @@ def test_the_largest_support_is_the_one_that_trying_all_finds():
         assert largest_support(n, sets) == max(map(len, feasible(n, None, sets)))
 
 
-def test_the_listed_supports_are_the_ones_that_nothing_can_join(monkeypatch):
+def test_the_listed_supports_are_the_maximal_ones(monkeypatch):
     for seed in range(40):
         r = np.random.default_rng(seed)
         n = int(r.integers(1, 8))
@@ -186,13 +186,13 @@ def test_the_listed_supports_are_the_ones_that_nothing_can_join(monkeypatch):
             assert {unpack_support(row, n) for row in listed} == maximal
 
 
-def test_many_units_without_limits_are_listed_from_what_must_be_left_out():
+def test_many_units_without_limits_are_listed_by_the_units_left_out():
     listed = maximal_supports(SupportLimits.of(40, None, [[0, 1], [2, 3, 4]]), 1_000)
     assert len(listed) == 6
     assert maximal_supports(SupportLimits.of(40, 12, []), 1_000) is None
 
 
-def test_thousands_of_forbidden_sets_are_looked_through_in_little_work(monkeypatch):
+def test_thousands_of_forbidden_sets_need_little_work(monkeypatch):
     triples = [list(each) for each in combinations(range(24), 3)]
     assert largest_support(24, triples) == 2
     assert len(maximal_supports(SupportLimits.of(24, 8, triples), 1_000)) == 24 * 23 // 2
@@ -211,7 +211,7 @@ def test_only_minimal_sets_are_kept():
         assert set(limits.allowed) == set(range(9)) - {each[0] for each in minimal if len(each) == 1}
 
 
-def test_what_is_not_settled_in_time_is_bounded_from_above(monkeypatch):
+def test_an_unfinished_search_is_bounded_from_above(monkeypatch):
     for seconds in (10.0, 0.0):
         monkeypatch.setattr("modicum.prism.solver.supports._WORK", 0)
         monkeypatch.setattr("modicum.prism.solver.supports._SECONDS", seconds)
@@ -230,7 +230,7 @@ def wide(n: int = 150, d: int = 10) -> Problem:
 
 
 @pytest.mark.parametrize("listed", [300_000, 0], ids=["explicit", "cutting planes"])
-def test_a_search_that_time_ends_has_a_true_bound(listed, monkeypatch):
+def test_a_search_stopped_by_time_has_a_true_bound(listed, monkeypatch):
     problem = wide()
     proven = Trainer(problem).solve(4)
     assert proven.gap <= 1e-4
@@ -260,7 +260,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
     assert found.bound <= trainer.solve(4).objective <= found.objective
 
 
-def test_later_searches_use_what_earlier_ones_solved():
+def test_later_searches_reuse_earlier_solutions():
     trainer = Trainer(wide())
     first = trainer.solve(4)
     assert trainer.solve(4).solves == 0
@@ -280,7 +280,7 @@ def test_units_that_change_nothing_are_left_out():
     assert trainer.on_support([0, 2]).support == (0, 2)
 
 
-def test_of_equal_supports_the_first_is_taken():
+def test_the_first_of_equal_supports_is_taken():
     r = np.random.default_rng(1)
     x = r.normal(size=60)
     y = np.where(x + 0.3 * r.normal(size=60) > 0, 1.0, -1.0)
@@ -298,7 +298,7 @@ def test_nothing_allowed_leaves_the_constant_rule():
     assert found.objective == pytest.approx(2 * problem.penalty * smaller)
 
 
-def test_equal_rows_are_merged_and_weight_nothing_is_left_out():
+def test_equal_rows_are_merged_and_rows_without_weight_are_left_out():
     X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     problem = Problem.of(X, [1, 1, 1, -1], [1.0, 2.5, 0.0, 1.0], [(0,), (1,)], 1.0, 1000.0)
     assert sorted(problem.counts.tolist()) == [1.0, 3.5]
@@ -307,7 +307,7 @@ def test_equal_rows_are_merged_and_weight_nothing_is_left_out():
     assert len(first) == 2
 
 
-def test_many_units_are_told_apart_when_codes_outgrow_64_bits():
+def test_rows_are_distinguished_when_codes_outgrow_64_bits():
     r = np.random.default_rng(0)
     X = r.integers(0, 50, (300, 14)).astype(float)
     X[150:] = X[:150]
@@ -330,7 +330,7 @@ def test_many_units_are_told_apart_when_codes_outgrow_64_bits():
         ({"columns": [[0.0, np.nan], [1.0, 1.0]]}, "finite"),
     ],
 )
-def test_what_makes_no_problem_is_refused(changed, message):
+def test_invalid_problems_are_refused(changed, message):
     given = {"columns": [[0.0, 1.0], [1.0, 1.0]], "targets": [-1.0, 1.0], "weights": None, "units": [(0,), (1,)]}
     with pytest.raises(ParameterError, match=message):
         Problem.of(**{**given, "penalty": 1.0, "box": 10.0, "loss": "hinge"} | changed)
@@ -353,22 +353,22 @@ def test_a_solver_that_fails_does_not_end_the_proof(kind, monkeypatch):
     check_against_all_supports(1, kind)
 
 
-def test_a_solver_that_fails_is_asked_again_without_presolve(monkeypatch):
+def test_a_failed_solver_runs_again_without_presolve(monkeypatch):
     import scipy.optimize
     from scipy.optimize import OptimizeResult
 
     milp, failed = scipy.optimize.milp, OptimizeResult(status=4, x=None, fun=None, mip_dual_bound=None, message="")
-    asked = []
+    presolves = []
 
     def sometimes(*args, **kwargs):
-        asked.append(kwargs["options"]["presolve"])
-        return failed if asked[-1] else milp(*args, **kwargs)
+        presolves.append(kwargs["options"]["presolve"])
+        return failed if presolves[-1] else milp(*args, **kwargs)
 
     monkeypatch.setattr(scipy.optimize, "milp", sometimes)
     monkeypatch.setattr("modicum.prism.solver.trainer.branching", lambda search: iter(()))
     monkeypatch.setattr(trainer, "LISTED", 0)
     check_against_all_supports(1, "binary")
-    assert asked[:2] == [True, False]
+    assert presolves[:2] == [True, False]
 
 
 @pytest.mark.parametrize("listed", [300_000, 0], ids=["explicit", "cutting planes"])
@@ -398,13 +398,13 @@ def test_one_program_does_not_run_for_longer_than_a_few_seconds(monkeypatch):
     assert max(limits) <= 3.0
 
 
-def test_there_is_a_rule_whatever_the_time():
+def test_a_rule_is_found_without_any_time():
     found = Trainer(wide()).solve(4, time_limit=0.0)
     assert len(found.support) == 4
     assert 0 < found.bound < found.objective
 
 
-def test_only_the_solvers_own_lines_are_kept_from_the_standard_output(monkeypatch, capfd):
+def test_only_the_solvers_own_lines_are_hidden_from_standard_output(monkeypatch, capfd):
     import ctypes
     import os
 

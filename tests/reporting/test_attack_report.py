@@ -1,4 +1,4 @@
-"""The page on the adversaries: the same numbers as its data, safe to open, and no few people told."""
+"""The page on the adversaries: the same numbers as its data, safe to open, and no counts of few people."""
 
 import dataclasses
 import json
@@ -69,29 +69,29 @@ def test_every_number_of_the_page_is_in_the_data(found, page):
 
 
 def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found):
-    made = md.report(found)
-    content = made.to_dict()
+    report = md.report(found)
+    content = report.to_dict()
     assert len(list(leaves(content))) > 150
-    for text in (page_text(made.to_html()), markdown_text(made.to_markdown())):
+    for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
         assert missing(content, text) == []
-        assert noticed(content, text) > 0.6  # numbers that are a little different are not there
+        assert noticed(content, text) > 0.6  # slightly different numbers are absent
     tampered = json.loads(json.dumps(content))
     tampered["linkability"]["error"], tampered["known"] = 0.123456, 98_765
-    told = missing(tampered, page_text(made.to_html()))
-    assert [path.split(":")[0] for path in told] == ["known", "linkability.error"]
+    absent = missing(tampered, page_text(report.to_html()))
+    assert [path.split(":")[0] for path in absent] == ["known", "linkability.error"]
 
 
-def test_the_threats_alone_tell_every_number_of_what_was_found(found):
+def test_the_threat_sections_show_every_number(found):
     """Another report holds the content and shows these sections."""
-    made = md.report(found)
-    content, sections = made.to_dict(), attack_page.threats(made.content, level=3)
+    report = md.report(found)
+    content, sections = report.to_dict(), attack_page.threats(report.content, level=3)
     assert {section.level for section in sections} == {3}
-    told = markdown_text(to_markdown(Document("", [], sections, "")))
-    apart = {"version": content["version"], "random_state": content["random_state"]}
-    assert missing({key: value for key, value in content.items() if key not in apart}, told) == []
+    text = markdown_text(to_markdown(Document("", [], sections, "")))
+    excluded = {"version": content["version"], "random_state": content["random_state"]}
+    assert missing({key: value for key, value in content.items() if key not in excluded}, text) == []
 
 
-def test_adversaries_stand_under_the_three_threats(found):
+def test_adversaries_are_listed_under_the_three_threats(found):
     markdown = md.report(found).to_markdown()
     inference, linkability, singling_out = (markdown.index(f"## {name}") for name in THREATS)
     assert inference < linkability < singling_out
@@ -116,7 +116,7 @@ def test_hostile_names_stay_text_in_markdown(found):
     assert "\x1b" not in markdown
 
 
-def test_the_data_is_as_its_schema_says(found):
+def test_the_data_fits_its_schema(found):
     content = md.report(found).to_dict()
     AttackContent.model_validate(content)
     with pytest.raises(ValueError, match="singling_out"):
@@ -127,7 +127,7 @@ def test_the_data_is_as_its_schema_says(found):
     assert undocumented({"properties": {"a": {}}, "$defs": {"B": {"properties": {"c": {}}}}}) == [".a", "B.c"]
 
 
-def test_the_most_exposed_are_told_with_interval_and_baseline(found):
+def test_the_most_exposed_are_shown_with_interval_and_baseline(found):
     content = md.report(found).to_dict()
     exposed, level = content["a2_most_exposed"], content["confident"][0]
     assert exposed["percent"] == 10
@@ -142,7 +142,7 @@ def test_the_most_exposed_are_told_with_interval_and_baseline(found):
     assert MostExposed.of([everyone], [1.0]) is None
 
 
-def test_each_adversary_stands_beside_its_baselines(found):
+def test_each_adversary_is_shown_with_its_baselines(found):
     content = json.loads(json.dumps(md.report(found).to_dict()))
     assert [each["id"] for each in content["adversaries"]] == ["A1", "A3", "A5", "A4", "A6"]
     for each in content["adversaries"]:
@@ -159,7 +159,7 @@ def test_each_adversary_stands_beside_its_baselines(found):
     assert content["skipped"] == []
 
 
-def test_no_few_people_are_told_of(found):
+def test_few_people_are_not_counted(found):
     assert found.singling_out.least < 10
     content = md.report(found).to_dict()
     single = content["singling_out"]
@@ -174,7 +174,7 @@ def test_no_few_people_are_told_of(found):
                 assert share * 200 == pytest.approx(round(share * 200))  # tens of 2,000
 
 
-def test_rows_are_named_in_python_only(found):
+def test_only_python_names_rows(found):
     exposed = found.reconstruction["A1"].exposed(5)
     assert len(exposed) == 5
     for content in (found.to_dict(), md.report(found).to_dict()):
@@ -199,11 +199,11 @@ def test_a_report_of_few_people_is_refused():
         md.report(few)
 
 
-@pytest.mark.parametrize(("overlap", "told"), [(3, "Fewer than 10 of the 2,000"), (117, "About 120 of the 2,000")])
-def test_people_who_are_known_and_breached_are_told_of_but_not_counted_one_by_one(found, overlap, told):
+@pytest.mark.parametrize(("overlap", "shown"), [(3, "Fewer than 10 of the 2,000"), (117, "About 120 of the 2,000")])
+def test_overlap_is_reported_but_not_exactly_counted(found, overlap, shown):
     report = md.report(dataclasses.replace(found, overlap=overlap))
     for text in (page_text(report.to_html()), markdown_text(report.to_markdown()), report.to_json()):
-        assert f"{told} breached rows are also among the known ones" in text
+        assert f"{shown} breached rows are also among the known ones" in text
         assert f"{overlap} of the" not in text
 
 
@@ -211,15 +211,19 @@ def test_it_has_the_head_and_the_end_of_every_report(found):
     report = md.report(
         found, "To advise", people="customers of the shop", date="2026-11-16", command="modicum attack x"
     )
-    made = report.to_dict()["provenance"]
-    assert {"known records", "breached records", "schema", "artifact", "artifact 2"} == set(made["hashes"])
-    assert made["settings"]["weights"] == {"sex": 2}
-    assert (made["settings"]["random_state"], made["date"], made["command"]) == (0, "2026-11-16", "modicum attack x")
+    provenance = report.to_dict()["provenance"]
+    assert {"known records", "breached records", "schema", "artifact", "artifact 2"} == set(provenance["hashes"])
+    assert provenance["settings"]["weights"] == {"sex": 2}
+    assert (provenance["settings"]["random_state"], provenance["date"], provenance["command"]) == (
+        0,
+        "2026-11-16",
+        "modicum attack x",
+    )
     for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
-        for told in ("Purpose: To advise", "Records: customers of the shop.", "16 November 2026", "modicum attack x"):
-            assert told in text
+        for words in ("Purpose: To advise", "Records: customers of the shop.", "16 November 2026", "modicum attack x"):
+            assert words in text
         assert "Sign-off" in text
-        assert made["hashes"]["breached records"] in text
+        assert provenance["hashes"]["breached records"] in text
 
 
 def test_other_records_have_another_hash():
@@ -234,6 +238,6 @@ def test_other_records_have_another_hash():
 
 
 @pytest.mark.parametrize("option", [{"date": "not a date"}, {"people": 7}, {"command": ["x"]}])
-def test_what_a_report_cannot_take_is_refused(found, option):
+def test_bad_options_are_refused(found, option):
     with pytest.raises(md.errors.ParameterError, match=f"The '{next(iter(option))}' parameter"):
         md.report(found, **option)

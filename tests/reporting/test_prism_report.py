@@ -1,4 +1,4 @@
-"""The report on a PriSM classifier: true reasons, the same numbers everywhere, and no few people told."""
+"""The report on a PriSM classifier: true reasons, the same numbers everywhere, and no counts of few people."""
 
 import json
 from copy import copy
@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from prism_people import made
+from prism_people import make_people
 from report_numbers import markdown_text, missing, noticed, noticed_counts, page_text
 from typer.testing import CliRunner
 
@@ -37,8 +37,8 @@ def quick():
 
 
 def table(n: int = 1_200, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
-    """As `made`, every record twice: `noise` is 0 in one and 1 in the other, so that it tells nothing at all."""
-    X, y = made(n // 2, seed)
+    """Return people with every record twice: `noise` is 0 in one and 1 in the other, so it reveals nothing."""
+    X, y = make_people(n // 2, seed)
     X, y = (each.loc[each.index.repeat(2)].reset_index(drop=True) for each in (X, y))
     X["noise"] = np.tile([0, 1], n // 2)
     return X, y
@@ -76,27 +76,27 @@ def test_every_attribute_has_its_true_reason(found):
     assert list(reasons) == list(table()[0].columns)
 
 
-def test_of_a_pair_that_reveals_together_the_less_needed_one_stays_out(found):
+def test_the_less_needed_one_of_a_revealing_pair_is_left_out(found):
     out = next(each for each in found.attributes if each.reason == "together")
-    (asked,) = {"a", "b"} - {out.name}
-    assert asked in found.cost.prism.predictors_
+    (predictor,) = {"a", "b"} - {out.name}
+    assert predictor in found.cost.prism.predictors_
     assert [set(each.attributes) for each in out.completes] == [{"a", "b"}]
-    assert out.instead.instead_of == asked
+    assert out.instead.instead_of == predictor
     assert out.instead.objective > 0  # the other way round is worse
     assert out.other.objective < 0  # both would be better still
-    assert f"Together with {asked!r}" in out.why
+    assert f"Together with {predictor!r}" in out.why
 
 
-def test_leaving_out_what_is_asked_for_costs(found):
+def test_leaving_out_a_predictor_costs(found):
     for name in found.cost.prism.predictors_:
         without = found.of(name).other
         assert without.objective > 0.005
         assert without.interval[0] <= without.error <= without.interval[1]
-    many = evidence(*made(2_000), model(), depth="quick")
-    assert many.of("a").other.interval[0] > 0  # it shows on other records, too
+    many = evidence(*make_people(2_000), model(), depth="quick")
+    assert many.of("a").other.interval[0] > 0  # other records show it, too
 
 
-def test_an_attribute_of_no_use_and_one_without_a_place_are_told_apart(found):
+def test_useless_attributes_and_those_without_a_place_are_distinguished(found):
     useless = found.of("noise")
     assert (useless.status, useless.reason) == ("left out", "no use")
     assert useless.other.is_nothing
@@ -138,15 +138,15 @@ def test_a_fitted_model_is_reported_on_its_own_records_only():
         md.evidence("x", X, y, X, y)
 
 
-def test_the_adversary_stands_beside_the_naive_guess_and_all_attributes(report):
+def test_the_adversary_is_compared_with_the_naive_guess_and_all_attributes(report):
     (sensitive,) = report.content.sensitive
     rows = {each.model: each for each in sensitive.guesses}
-    assert rows["SVM"].accuracy > sensitive.naive + 0.2  # a proxy tells it
+    assert rows["SVM"].accuracy > sensitive.naive + 0.2  # a proxy reveals it
     assert rows["PriSM"].interval[0] <= sensitive.naive + 0.05
     assert rows["PriSM"].interval[0] <= rows["PriSM"].accuracy <= rows["PriSM"].interval[1]
 
 
-def test_every_number_of_the_data_stands_in_page_and_markdown(report):
+def test_page_and_markdown_show_every_number_of_the_data(report):
     content = json.loads(json.dumps(report.to_dict()))
     PrismContent.model_validate(content)
     texts = page_text(report.to_html()), markdown_text(report.to_markdown())
@@ -166,7 +166,7 @@ def balanced():
     return evidence(*table(), model(class_weight="balanced", max_predictors=2), depth="quick")
 
 
-def test_errors_that_rest_on_a_rare_label_are_not_told(balanced):
+def test_errors_that_depend_on_a_rare_label_are_hidden(balanced):
     assert all(each["error"] is not None for each in md.report(balanced).to_dict()["utility"]["models"])
     report = md.report(replace(balanced, rarest=3), date=DATE)
     content = report.to_dict()
@@ -184,13 +184,13 @@ def with_error(content: PrismContent, error: float, majority: float) -> PrismCon
     return content.model_copy(update={"utility": utility})
 
 
-def test_a_classifier_no_better_than_the_majority_is_warned_of(report):
+def test_a_classifier_no_better_than_the_majority_causes_a_warning(report):
     found = warnings(with_error(report.content, 0.489, 0.467))
     assert any("at least as often (48.9%) as always guessing the majority (46.7%)" in text for text in found)
     assert not any("at least as often" in text for text in warnings(with_error(report.content, 0.4, 0.467)))
 
 
-def test_where_nothing_is_asked_for_the_decision_reads_well_and_no_label_is_counted(report, found):
+def test_the_decision_without_predictors_reads_well_and_counts_no_label(report, found):
     content = with_error(report.content, 0.2, 0.2)
     attributes = [each.model_copy(update={"status": "left out"}) for each in content.attributes]
     text = decision(content.model_copy(update={"attributes": attributes}))
@@ -220,19 +220,19 @@ def test_the_same_seed_gives_the_same_bytes():
     assert pages[0] == pages[1]
 
 
-def test_errors_and_changes_are_those_of_a_count_by_hand(found):
+def test_errors_agree_with_a_count_by_hand(found):
     X, y = table()
     seen, truth = X[800:], y[800:]
     wrong = float((found.cost.prism.predict(seen) != truth).mean())
     assert 1 - found.cost.of("PriSM").accuracy.value == pytest.approx(wrong)
     assert found.cost.of("PriSM").accuracy.naive == pytest.approx(truth.value_counts(normalize=True).max())
     assert found.values["ill"] == X[:800]["ill"].astype(str).value_counts().to_dict()
-    asked = seen[found.cost.prism.predictors_]
-    alone = float((~asked.duplicated(keep=False)).mean())
+    visible = seen[found.cost.prism.predictors_]
+    alone = float((~visible.duplicated(keep=False)).mean())
     assert 1 - found.exposure.singling_out.error == pytest.approx(alone)
 
 
-def test_several_sensitive_attributes_and_people_with_several_records_are_told():
+def test_several_sensitive_attributes_and_people_with_several_records_are_reported():
     X, y = table()
     X["poor"] = np.where(X["d"] == X["d"].iloc[0], "yes", "no")
     X["who"] = np.arange(len(X)) // 2
@@ -268,7 +268,7 @@ def test_hostile_names_stay_text():
     assert report.to_dict()["purpose"] == HOSTILE
 
 
-def test_no_count_under_ten_and_no_rare_sensitive_value_is_told():
+def test_no_count_under_ten_and_no_rare_sensitive_value_is_shown():
     X, y = table()
     X["ill"] = X["ill"].where(np.arange(len(X)) % 200 != 5, "plague")
     X["sign"] = np.where(X["ill"] == "plague", "spots", "none")
@@ -282,7 +282,7 @@ def test_no_count_under_ten_and_no_rare_sensitive_value_is_told():
     assert content["singling_out"]["alone"] * groups == pytest.approx(round(content["singling_out"]["alone"] * groups))
 
 
-def test_too_few_test_records_make_no_report():
+def test_too_few_test_records_are_refused():
     X, y = table(200)
     with pytest.raises(DataError, match="at least 100"):
         md.report(evidence(X, y, model(max_predictors=2), depth="quick"))

@@ -47,11 +47,11 @@ def parted(adult):
     return md.evidence(md.Anatomy(l=3, sensitive="education", random_state=4711).fit(X, y), X, y, by="sex")
 
 
-def made(evidence, purpose="What it is for"):
+def make_report(evidence, purpose="What it is for"):
     return md.report(evidence, purpose, date=DATE)
 
 
-def test_k_and_groups_are_those_of_a_count_by_hand(found):
+def test_k_and_groups_agree_with_a_count_by_hand(found):
     sizes = found.release.frame.groupby(QUASI).size()
     assert found.measured.k == sizes.min() >= 15
     assert found.crowds["quasi-identifiers"]["release"].groups == len(sizes)
@@ -81,11 +81,11 @@ def test_a_group_with_one_value_shows_up_in_the_inference_risk():
     assert guess.release.certain == 0.25
     assert guess.release.right == pytest.approx((100 + 3 * 34) / n)
     assert guess.naive == 0.25
-    content = made(md.evidence(anonymizer, X, sensitive="ill")).to_dict()
+    content = make_report(md.evidence(anonymizer, X, sensitive="ill")).to_dict()
     assert any("for certain" in text for text in content["warnings"])
 
 
-def test_the_share_that_anatomy_promises_is_counted_by_hand(parted):
+def test_the_share_promised_by_anatomy_agrees_with_a_count_by_hand(parted):
     table = parted.release.sensitive
     shares = table.groupby("GID")["education"].agg(lambda own: own.value_counts().max() / len(own))
     assert parted.measured[0].highest == pytest.approx(shares.max())
@@ -96,8 +96,8 @@ def test_the_share_that_anatomy_promises_is_counted_by_hand(parted):
 
 
 @pytest.mark.parametrize(("kind", "content"), [("found", ReleaseContent), ("parted", AnatomyContent)])
-def test_every_number_of_the_json_stands_in_page_and_markdown(kind, content, request):
-    report = made(request.getfixturevalue(kind))
+def test_page_and_markdown_show_every_number_of_the_json(kind, content, request):
+    report = make_report(request.getfixturevalue(kind))
     data = report.to_dict()
     content.model_validate(data)
     for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
@@ -107,9 +107,9 @@ def test_every_number_of_the_json_stands_in_page_and_markdown(kind, content, req
 
 
 @pytest.mark.parametrize("kind", ["found", "parted"])
-def test_counts_under_ten_are_not_told(kind, request):
+def test_counts_under_ten_are_hidden(kind, request):
     evidence = request.getfixturevalue(kind)
-    data = made(evidence).to_dict()
+    data = make_report(evidence).to_dict()
     if kind == "found":
         assert data["measured"]["left_out"] == few(evidence.release.suppressed)
         assert data["crowds"]["quasi_identifiers"]["raw"]["smallest"] == "< 10"
@@ -117,41 +117,41 @@ def test_counts_under_ten_are_not_told(kind, request):
         assert small
         assert data["utility"]["small_groups"] == len(small)
         assert not set(small) & set(data["utility"]["by_group"])
-        assert small[0] not in made(evidence).to_markdown()
+        assert small[0] not in make_report(evidence).to_markdown()
     else:
         assert all(each["smallest"] == "< 10" for each in data["crowds"].values())
 
 
-def test_the_worst_group_is_the_worst_of_what_is_told(found, parted):
-    """Of 16 people an error of 45% is told as 50%, and of 24 one of 30% as 50%: too coarse to compare with many."""
+def test_the_worst_group_is_the_worst_of_the_comparable_ones(found, parted):
+    """For 16 people an error of 45% is shown as 50%, and for 24 people 30% as 50%: too coarse to compare."""
     few_people, many = GroupScore(16, 16, 0.45, (0.2, 0.7), 0.4, 0.5), GroupScore(500, 500, 0.4, (0.3, 0.5), 0.4, 0.5)
     groups = {"few": few_people, "many": many, "others": replace(many, error=0.3)}
-    told = made(replace(found, utility=replace(found.utility, by_group=groups)))
-    assert told.to_dict()["utility"]["worst_group"] == "many"
-    assert "highest for “many”" in told.to_markdown()
+    report = make_report(replace(found, utility=replace(found.utility, by_group=groups)))
+    assert report.to_dict()["utility"]["worst_group"] == "many"
+    assert "highest for “many”" in report.to_markdown()
     errors = [{name: LearnedError(error, (0.0, 1.0)) for name in parted.utility.errors} for error in (0.45, 0.4, 0.3)]
     sizes = {"few": 16, "many": 500, "others": 500}
     own = {name: GroupErrors(n, n, each) for (name, n), each in zip(sizes.items(), errors, strict=True)}
-    told = made(replace(parted, utility=replace(parted.utility, by_group=own)))
-    assert told.to_dict()["utility"]["worst_group"] == "many"
+    report = make_report(replace(parted, utility=replace(parted.utility, by_group=own)))
+    assert report.to_dict()["utility"]["worst_group"] == "many"
 
 
-def test_tables_that_predict_no_better_than_the_majority_are_warned_of(parted):
-    content = made(parted).content
+def test_tables_that_predict_no_better_than_the_majority_cause_a_warning(parted):
+    content = make_report(parted).content
     majority = ErrorContent(error=0.222, interval=None)
 
-    def warned(pruned):
+    def warnings_for(pruned):
         errors = content.utility.errors | {"pruned": ErrorContent(error=pruned, interval=None), "majority": majority}
         return warnings(content.model_copy(update={"utility": content.utility.model_copy(update={"errors": errors})}))
 
-    told = warned(0.222)
-    assert any("at least as often (22.2%) as always guessing the majority (22.2%)" in text for text in told)
-    assert not any("at least as often" in text for text in warned(0.2))
+    sentences = warnings_for(0.222)
+    assert any("at least as often (22.2%) as always guessing the majority (22.2%)" in text for text in sentences)
+    assert not any("at least as often" in text for text in warnings_for(0.2))
 
 
 @pytest.mark.parametrize("kind", ["found", "parted"])
 def test_a_report_has_what_an_assessment_needs(kind, request):
-    told = made(request.getfixturevalue(kind), "Lend <money> wisely").to_markdown()
+    markdown = make_report(request.getfixturevalue(kind), "Lend <money> wisely").to_markdown()
     for text in (
         "Lend \\<money\\> wisely",
         "2 January 2026",
@@ -161,14 +161,14 @@ def test_a_report_has_what_an_assessment_needs(kind, request):
         "Sign-off",
         "SHA-256",
     ):
-        assert text in told
-    page = made(request.getfixturevalue(kind)).to_html()
+        assert text in markdown
+    page = make_report(request.getfixturevalue(kind)).to_html()
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
 
 
 def test_neither_the_seed_of_the_groups_nor_a_hash_of_full_records_is_printed(parted, adult):
-    text = json.dumps(made(parted).to_dict())
+    text = json.dumps(make_report(parted).to_dict())
     assert "4711" not in text
     assert set(parted.provenance["hashes"]) == {"identifying table", "schema", "table of education"}
     words = ["modicum", "anatomize", "f.csv"]
@@ -181,7 +181,7 @@ def test_the_same_seed_makes_the_same_report(adult):
     pages = []
     for _ in range(2):
         anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X[:500], y[:500])
-        pages.append(made(md.evidence(anonymizer, X[:500], y[:500])).to_html())
+        pages.append(make_report(md.evidence(anonymizer, X[:500], y[:500])).to_html())
     assert pages[0] == pages[1]
 
 
@@ -190,7 +190,7 @@ def test_hostile_names_and_values_stay_text(adult):
     bad = "<script>alert(1)</script>|`x`"
     X = X.rename(columns={"race": bad, "education": "](http://x) | b"})[:600]
     anonymizer = md.Mondrian(k=20, quasi_identifiers=["age", bad]).fit(X)
-    report = made(md.evidence(anonymizer, X, sensitive="](http://x) | b"), bad)
+    report = make_report(md.evidence(anonymizer, X, sensitive="](http://x) | b"), bad)
     assert "<script" not in report.to_html()
     assert not re.search(r"(?<!\\)<script", report.to_markdown())
     heads = [line.count("|") - line.count("\\|") for line in report.to_markdown().splitlines() if line.startswith("| ")]
@@ -198,7 +198,7 @@ def test_hostile_names_and_values_stay_text(adult):
 
 
 @pytest.mark.slow
-def test_given_test_records_the_model_learns_from_the_release_itself(adult):
+def test_with_test_records_the_model_learns_from_the_release_itself(adult):
     X, y = adult
     anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, output="ranges").fit(X[:800], y[:800])
     evidence = md.evidence(anonymizer, X[:800], y[:800], X[800:], y[800:])
@@ -210,7 +210,7 @@ def test_given_test_records_the_model_learns_from_the_release_itself(adult):
 
 @pytest.fixture(scope="module")
 def visits(adult):
-    """Three records of each of 300 people, some values missing, a number and a category as sensitive."""
+    """Return three records each of 300 people, with missing values, a sensitive category and a sensitive number."""
     X, y = adult
     X = X[:900].assign(who=np.arange(900) // 3, pay=np.arange(900) % 97 + 0.5)
     X.loc[::50, "education"] = None
@@ -224,7 +224,7 @@ def visited(visits):
     return md.evidence(md.Mondrian(k=12, quasi_identifiers=QUASI, schema=schema).fit(X, y), X, y)
 
 
-def test_k_and_crowds_count_people_where_a_column_says_whose_a_record_is(visits, visited):
+def test_k_and_crowds_count_people_if_a_column_identifies_them(visits, visited):
     X, evidence = visits[0], visited
     people = evidence.release.frame.assign(who=X["who"].to_numpy()).groupby(QUASI)["who"]
     assert evidence.measured.k == people.nunique().min() >= 12
@@ -232,13 +232,13 @@ def test_k_and_crowds_count_people_where_a_column_says_whose_a_record_is(visits,
     assert crowd.linked == pytest.approx((1 / people.transform("nunique")).mean())
     assert (evidence.people, evidence.records) == (300, 900)
     assert [each.attribute for each in evidence.inference] == ["education", "pay"]
-    content = made(evidence).to_dict()
+    content = make_report(evidence).to_dict()
     assert content["unit"] == "people"
     assert content["measured"]["largest_group"] % 10 == 0
     assert {e["name"]: e["published"] for e in content["attributes"]}["who"] == "left out"
 
 
-def test_the_guess_from_a_group_is_counted_by_hand_missing_values_included(visits, visited):
+def test_the_guess_from_a_group_agrees_with_a_count_by_hand(visits, visited):
     X, evidence = visits[0], visited
     table = evidence.release.frame.fillna({"education": "none"})
     most = table.groupby(QUASI)["education"].agg(lambda own: own.value_counts().max())
@@ -251,27 +251,27 @@ def test_the_guess_from_a_group_is_counted_by_hand_missing_values_included(visit
 
 
 @pytest.mark.parametrize(
-    "asked", [{"l": 2.5, "diversity": "entropy"}, {"l": 2, "diversity": "recursive", "c": 3.0}, {"t": 0.6}]
+    "requested", [{"l": 2.5, "diversity": "entropy"}, {"l": 2, "diversity": "recursive", "c": 3.0}, {"t": 0.6}]
 )
-def test_entropy_recursive_diversity_and_t_are_those_of_a_count_by_hand(adult, asked):
+def test_entropy_recursive_diversity_and_t_agree_with_a_count_by_hand(adult, requested):
     X, _ = adult
-    anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", **asked).fit(X)
+    anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", **requested).fit(X)
     evidence = md.evidence(anonymizer, X)
     shares = [g.value_counts(normalize=True) for _, g in evidence.release.frame.groupby(QUASI)["education"]]
-    if "t" in asked:
+    if "t" in requested:
         overall = X["education"].value_counts(normalize=True)
         far = max((own.reindex(overall.index).fillna(0) - overall).abs().sum() / 2 for own in shares)
         assert evidence.measured.t == pytest.approx(far)
-    elif asked["diversity"] == "entropy":
+    elif requested["diversity"] == "entropy":
         assert evidence.measured.l == pytest.approx(min(np.exp(-(own * np.log(own)).sum()) for own in shares))
     else:
-        assert all(own.iloc[0] < asked["c"] * own.iloc[1:].sum() for own in shares)
+        assert all(own.iloc[0] < requested["c"] * own.iloc[1:].sum() for own in shares)
     assert evidence.measured.kept
-    told = made(evidence).to_markdown()
-    assert asked.get("diversity", "distinct") in told
+    markdown = make_report(evidence).to_markdown()
+    assert requested.get("diversity", "distinct") in markdown
 
 
-def test_who_was_left_out_is_neither_a_member_nor_counted_among_values(adult):
+def test_left_out_records_are_neither_members_nor_counted_values(adult):
     X, y = adult
     X = X.assign(code=np.arange(len(X)))
     anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI, sensitive="education", l=2)
@@ -286,9 +286,11 @@ def test_who_was_left_out_is_neither_a_member_nor_counted_among_values(adult):
     )
 
 
-def test_a_few_who_stand_alone_are_rounded_up_and_never_to_nobody():
+def test_a_few_unique_people_are_rounded_up():
     X = pd.DataFrame({"age": np.repeat([30, 40], 200), "job": ["clerk"] * 397 + ["a", "b", "c"]})
-    content = made(md.evidence(md.Mondrian(k=50, quasi_identifiers=["age"]).fit(X), X, sensitive="job")).to_dict()
+    content = make_report(
+        md.evidence(md.Mondrian(k=50, quasi_identifiers=["age"]).fit(X), X, sensitive="job")
+    ).to_dict()
     alone = content["crowds"]["all_columns"]["release"]
     assert alone["alone"] == alone["sizes"]["1"] == 10 / 400
     assert any("unique when every published column is known" in text for text in content["warnings"])
@@ -300,21 +302,21 @@ def test_polars_frames_give_the_same_report_as_pandas(adult):
     reports = []
     for frame, label in ((X[:400], y[:400]), (pl.from_pandas(X[:400]), pl.Series("income", y[:400].tolist()))):
         anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(frame, label)
-        one = made(md.evidence(anonymizer, frame, label)).to_dict()
+        one = make_report(md.evidence(anonymizer, frame, label)).to_dict()
         anatomy = md.Anatomy(l=2, sensitive="sex", random_state=1, max_suppressed=1.0).fit(frame, label)
-        other = made(md.evidence(anatomy, frame, label)).to_dict()
+        other = make_report(md.evidence(anatomy, frame, label)).to_dict()
         reports.append([{k: v for k, v in each.items() if k != "provenance"} for each in (one, other)])
     assert reports[0] == reports[1]
 
 
-def test_one_value_of_a_sensitive_attribute_is_said_and_all_else_told(adult):
+def test_a_constant_sensitive_attribute_is_reported_and_the_others_measured(adult):
     X = adult[0].assign(flat="x")
     evidence = md.evidence(md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X), X, sensitive=["flat", "education"])
     assert [each.attribute for each in evidence.inference] == ["education"]
-    assert "same value of 'flat'" in made(evidence).to_markdown()
+    assert "same value of 'flat'" in make_report(evidence).to_markdown()
 
 
-def test_anatomy_is_tested_on_given_records_whose_owner_is_an_adversary(adult):
+def test_anatomy_is_tested_on_given_records_known_to_an_adversary(adult):
     X, y = adult
     anatomy = md.Anatomy(l=2, sensitive=["education", "race"], max_suppressed=1.0, random_state=7).fit(X[:500], y[:500])
     evidence = md.evidence(anatomy, X[:500], y[:500], X[800:], y[800:], without_value=7)
@@ -326,12 +328,12 @@ def test_anatomy_is_tested_on_given_records_whose_owner_is_an_adversary(adult):
     wrong = (y[800:] != train.mode()[0]).mean()
     assert evidence.utility.errors["majority"].error == pytest.approx(wrong)
     assert evidence.left_out == evidence.release.suppressed + 7
-    content = made(evidence).to_dict()
+    content = make_report(evidence).to_dict()
     assert content["left_out"] == few(evidence.left_out)
-    assert "also knows other people" in made(evidence).to_markdown()
+    assert "also knows other people" in make_report(evidence).to_markdown()
 
 
-def test_a_share_that_just_suffices_does_not_stop_the_trial_on_a_part_of_the_records(adult):
+def test_a_share_that_just_suffices_does_not_prevent_the_test(adult):
     X, y = adult
     X = X.assign(race=np.where(np.arange(len(X)) % 5 < 3, "White", X["race"]))
     share = md.Anatomy(l=2, sensitive="race", max_suppressed=1.0, random_state=0).fit(X).release_.suppressed / len(X)
@@ -348,40 +350,40 @@ def test_one_persons_records_are_never_learned_from_and_tested_on(visits, monkey
     seen = []
     real = md.anatomy.Anatomy.fit
 
-    def spied(self, frame, labels=None):
+    def record_fit(self, frame, labels=None):
         seen.append(set(frame["who"]))
         return real(self, frame, labels)
 
     anatomy = md.Anatomy(l=2, sensitive="education", schema=schema, random_state=1, max_suppressed=1.0)
     with pytest.warns(md.errors.PrivacyWarning):
         anatomy.fit(X, y[X.index])
-    monkeypatch.setattr(md.anatomy.Anatomy, "fit", spied)
+    monkeypatch.setattr(md.anatomy.Anatomy, "fit", record_fit)
     evidence = md.evidence(anatomy, X, y[X.index])
     assert evidence.repeated
     assert evidence.utility.people == len(set(X["who"]) - seen[0])
-    content = made(evidence).to_dict()
+    content = make_report(evidence).to_dict()
     assert content["has_repeated"]
-    assert content["utility"] is None  # of 300 people fewer than 100 are left to test on
+    assert content["utility"] is None  # fewer than 100 of 300 people remain for testing
     assert "fewer than 100 people" in content["skipped"]["utility"]
     assert any("several records" in text for text in content["warnings"])
 
 
-def test_what_cannot_be_measured_is_said(adult):
+def test_skipped_measures_are_reported_with_the_reason(adult):
     X, _ = adult
     anonymizer = md.Mondrian(k=15, quasi_identifiers=QUASI).fit(X)
     evidence = md.evidence(anonymizer, X)
     assert set(evidence.skipped) == {"utility", "membership", "inference"}
-    told = made(evidence).to_markdown()
+    markdown = make_report(evidence).to_markdown()
     for why in evidence.skipped.values():
-        assert why in told
+        assert why in markdown
 
 
-def test_where_70_percent_cannot_be_released_alike_all_else_is_still_told():
+def test_the_rest_is_reported_if_70_percent_cannot_be_released():
     X = pd.DataFrame({"age": np.arange(120) % 60, "sex": ["f", "m"] * 60})
     y = pd.Series(["no", "yes", "no"] * 40, name="bought")
     evidence = md.evidence(md.Mondrian(k=100).fit(X, y), X, y)
     assert evidence.utility is None
-    assert "part of the records, for testing, cannot be made" in made(evidence).to_markdown()
+    assert "part of the records, for testing, cannot be made" in make_report(evidence).to_markdown()
     assert evidence.measured.k >= 100
 
 
@@ -402,12 +404,12 @@ def test_bad_input_is_refused_in_one_sentence(adult):
         md.evidence(fitted, X, y, random_state=-1)
     with pytest.raises(DataError, match="'age', a quasi-identifier of the release, is not in X"):
         md.evidence(fitted, X.drop(columns="age"), y)
-    wanted = "anatomized release needs a fitted Anatomy that keeps its tables, or an AnatomyRelease"
-    with pytest.raises(ParameterError, match=wanted):
+    message = "anatomized release needs a fitted Anatomy that keeps its tables, or an AnatomyRelease"
+    with pytest.raises(ParameterError, match=message):
         md.evidence(md.Anatomy(), X)
     few_rows = md.Mondrian(k=5, quasi_identifiers=QUASI).fit(X[:50])
     with pytest.raises(DataError, match="There are 50 records; a report needs at least 100"):
-        made(md.evidence(few_rows, X[:50]))
+        make_report(md.evidence(few_rows, X[:50]))
 
 
 @pytest.fixture
@@ -471,18 +473,18 @@ def test_a_command_that_fails_leaves_nothing(command, people, tmp_path, monkeypa
     ("command", "work"), [("anonymize", "modicum.Mondrian.fit"), ("anatomize", "modicum.anatomy.Anatomy.fit")]
 )
 def test_records_of_too_few_people_are_refused_before_the_work(command, work, people, tmp_path, monkeypatch):
-    def begun(*given, **options):
+    def fail(*given, **options):
         raise AssertionError("the work was begun")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(work, begun)
+    monkeypatch.setattr(work, fail)
     pd.concat([pd.read_csv(people)[:60]] * 10).to_csv(people, index=False)
     result = run(command, people, *COMMANDS[command], "--person", "id", "--report", "r.html")
     assert "There are 60 people in the records; a report needs at least 100" in str(result.exception)
 
 
 @pytest.mark.parametrize("kind", ["found", "parted"])
-def test_whom_the_records_are_of_is_told(kind, request):
+def test_the_report_names_the_people_of_the_records(kind, request):
     report = md.report(request.getfixturevalue(kind), people="customers of the shop")
     assert report.to_dict()["people"] == "customers of the shop"
     for text in (report.to_html(), report.to_markdown()):
@@ -490,11 +492,11 @@ def test_whom_the_records_are_of_is_told(kind, request):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_command_takes_groups_a_population_and_whom_the_records_are_of(command, people, tmp_path, monkeypatch):
+def test_the_command_accepts_groups_a_population_and_people(command, people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = [*COMMANDS[command], "--identifier", "id", "--label", "bought", "--report", "r.html"]
-    told = ["--by", "sex", "--population", 50_000, "--people", "customers"]
-    result = run(command, people, *options, *told)
+    extra = ["--by", "sex", "--population", 50_000, "--people", "customers"]
+    result = run(command, people, *options, *extra)
     assert result.exit_code == 0, result.output
     data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert data["people"] == "customers"
@@ -513,9 +515,7 @@ def test_the_command_takes_groups_a_population_and_whom_the_records_are_of(comma
         (["--population", 3], "'population' parameter"),
     ],
 )
-def test_what_a_report_cannot_tell_is_refused_before_the_work(
-    command, options, complaint, people, tmp_path, monkeypatch
-):
+def test_bad_report_options_are_refused_before_the_work(command, options, complaint, people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     result = run(command, people, *COMMANDS[command], "--identifier", "id", "--report", "r.html", *options)
@@ -552,7 +552,7 @@ def test_bank_is_reported(tmp_path):
     source = pd.read_csv(shared_file("bank/bank-full.csv.gz"), sep=None, engine="python")[:6_000]
     X, y = source.drop(columns="y"), source["y"]
     anonymizer = md.AccuracyGuided(k=25, quasi_identifiers=["age", "job", "marital", "education"]).fit(X, y)
-    data = made(md.evidence(anonymizer, X, y)).to_dict()
+    data = make_report(md.evidence(anonymizer, X, y)).to_dict()
     ReleaseContent.model_validate(data)
     assert data["measured"]["k"] >= 25
     assert data["crowds"]["quasi_identifiers"]["release"]["alone"] == 0.0

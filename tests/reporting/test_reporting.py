@@ -1,4 +1,4 @@
-"""The report: the same numbers as page and data, safe to open, and no few people told."""
+"""The report: the same numbers as page and data, safe to open, and no counts of few people."""
 
 import dataclasses
 import errno
@@ -100,17 +100,17 @@ def test_hostile_names_stay_text(page):
     assert "\x1b" not in page
 
 
-def test_no_name_turns_the_direction_steers_a_terminal_or_becomes_a_link(judged):
+def test_names_cannot_turn_text_steer_a_terminal_or_become_links(judged):
     turning = "\u061cabc\u202e _https://evil.example 9https://evil.example xwww.evil.example \x9b31m"
-    made = md.report(judged, purpose=turning)
-    for text in (made.to_html(), made.to_markdown(), made.to_json()):
+    report = md.report(judged, purpose=turning)
+    for text in (report.to_html(), report.to_markdown(), report.to_json()):
         assert not set("\u061c\u202e\x9b") & set(text)
-    assert not re.search(r"https?[:.]|www[:.]", made.to_markdown())
-    assert made.to_json().isascii()
-    assert json.loads(made.to_json())["purpose"] == turning
+    assert not re.search(r"https?[:.]|www[:.]", report.to_markdown())
+    assert report.to_json().isascii()
+    assert json.loads(report.to_json())["purpose"] == turning
 
 
-def test_a_name_of_bytes_that_are_no_text_can_be_written(judged, tmp_path):
+def test_names_with_invalid_bytes_can_be_written(judged, tmp_path):
     report = md.report(dataclasses.replace(judged, label="caf\udce9"))
     for ending in ("html", "md", "json"):
         report.save(tmp_path / f"r.{ending}")
@@ -161,7 +161,7 @@ def test_few_people_are_not_counted(judged):
 
 
 def test_no_share_can_be_turned_back_into_a_few_people(judged):
-    """Shares of the whole, of attributes, buckets and groups stand for whole tens of people, intervals too."""
+    """Shares and intervals of the whole, of attributes, buckets and groups represent whole tens of people."""
     content = md.report(judged).to_dict()
     n = content["collected"]["records"]
     attack, utility, certificate = content["attack"], content["utility"], content["certificate"]
@@ -179,7 +179,7 @@ def test_no_share_can_be_turned_back_into_a_few_people(judged):
 
 
 def test_a_rare_class_cannot_be_counted_from_the_scores():
-    """The majority guess's log-loss follows from the classes' counts alone, and with it the counts."""
+    """The majority guess's log-loss depends only on the counts of the classes and would reveal them."""
     random = np.random.default_rng(0)
     X = pd.DataFrame({"a": random.choice(["x", "y", "z"], 1_000), "b": random.integers(0, 9, 1_000)})
     y = pd.Series(np.where(np.isin(np.arange(1_000), [1, 2, 3, 4, 5, 700, 701, 702]), "yes", "no"), name="label")
@@ -190,27 +190,27 @@ def test_a_rare_class_cannot_be_counted_from_the_scores():
     assert judged.utility.rarest == 3
     loss = judged.utility.scores["log_loss"]
     hidden = [loss.minimized, loss.raw, loss.majority]
-    assert not [path for path, told in leaves(content) if any(abs(told - value) < 1e-4 for value in hidden)]
+    assert not [path for path, shown in leaves(content) if any(abs(shown - value) < 1e-4 for value in hidden)]
     for auc in (content["scores"]["auc"][key] for key in ("minimized", "raw")):
-        for many in range(1, 10):  # every count of the class fits what is told
+        for many in range(1, 10):  # every count of the class fits what is shown
             pairs = 2 * many * (400 - many)
             assert any(round(k / pairs, 2) == auc for k in range(pairs + 1))
 
 
-def test_the_log_loss_is_told_where_no_class_is_rare(judged):
-    made = md.report(judged)
+def test_the_log_loss_is_shown_if_no_class_is_rare(judged):
+    report = md.report(judged)
     assert judged.utility.rarest >= 10
-    told, loss = made.to_dict()["utility"]["scores"]["log_loss"], judged.utility.scores["log_loss"]
-    assert [told["minimized"], told["raw"], told["majority"]] == pytest.approx(
+    shown, loss = report.to_dict()["utility"]["scores"]["log_loss"], judged.utility.scores["log_loss"]
+    assert [shown["minimized"], shown["raw"], shown["majority"]] == pytest.approx(
         [loss.minimized, loss.raw, loss.majority], abs=0.006
     )
-    assert "No log-loss is shown" not in made.to_html()
+    assert "No log-loss is shown" not in report.to_html()
 
 
-def test_every_ranking_score_that_is_told_may_be_that_of_a_class_of_one():
+def test_every_shown_ranking_score_fits_a_class_of_one():
     for n in (100, 999, 1_000, 12_345):
-        told = {ranking_of(value, n) for value in np.linspace(0, 1, 100_001)}
-        assert told == {ranking_of(k / (2 * (n - 1)), n) for k in range(2 * n - 1)}
+        shown = {ranking_of(value, n) for value in np.linspace(0, 1, 100_001)}
+        assert shown == {ranking_of(k / (2 * (n - 1)), n) for k in range(2 * n - 1)}
 
 
 def test_a_weighted_mean_of_shares_is_one_at_most():
@@ -219,7 +219,7 @@ def test_a_weighted_mean_of_shares_is_one_at_most():
     assert compute_weighted_mean(dict.fromkeys(names, 1.0), dict.fromkeys(names, 1 / 9)) == 1.0
 
 
-def test_bounds_are_told_rounded_up(judged):
+def test_bounds_are_rounded_up(judged):
     certificate = md.report(judged).content.certificate
     names = list(certificate.bounds)
     bounds = {"bounds": dict.fromkeys(names, 0.7121), "observed": dict.fromkeys(names, 0.6021), "mean": 0.7121}
@@ -228,21 +228,21 @@ def test_bounds_are_told_rounded_up(judged):
     assert at_most(0.712) == "71.2%"
 
 
-def test_the_worst_group_is_the_worst_of_what_is_told():
+def test_the_worst_group_is_the_worst_of_the_comparable_ones():
     assert select_comparable_groups({"a": 99, "b": 100}) == ["b"]
     assert highest({"a": 1.0, "b": 0.3, "c": 0.2}, select_comparable_groups({"a": 30, "b": 500, "c": 900})) == "b"
     assert highest({"a": 0.1}, select_comparable_groups({"a": 30})) == "a"
     assert highest({}, []) is None
 
 
-def test_names_stand_in_the_same_quotes_everywhere(judged):
+def test_names_have_the_same_quotes_everywhere(judged):
     label = judged.label
     decision = md.report(judged).to_dict()["decision"]
     assert f"To predict “{label}”" in decision
     assert repr(label) not in decision
 
 
-def test_rounding_keeps_what_is_claimed(judged):
+def test_rounding_keeps_claims_true(judged):
     """A bound stays a bound, a point lies in its interval, a mean is the mean of its rows."""
     content = md.report(judged).to_dict()
     attack, certificate = content["attack"], content["certificate"]
@@ -260,7 +260,7 @@ def test_a_report_of_few_people_is_refused(judged):
         md.report(few)
 
 
-def test_persons_are_counted_where_rows_are_not_people():
+def test_persons_are_counted_if_rows_are_not_people():
     """A group of one person with 25 rows is not a group of 25."""
     random = np.random.default_rng(0)
     who = np.repeat(np.arange(200), 25)
@@ -279,7 +279,7 @@ def test_persons_are_counted_where_rows_are_not_people():
     assert "of records (" in content["decision"]
 
 
-def test_means_are_weighted_where_weights_are_given():
+def test_means_are_weighted_if_weights_are_given():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"a": random.choice(["x", "y"], 900), "b": random.choice(["p", "q", "r"], 900)})
     y = pd.Series(np.where(random.random(900) < 0.8, X["a"], X["b"]), name="y")
@@ -309,13 +309,13 @@ def test_each_attribute_has_its_decision_risk_and_certificate(judged):
     assert "in full detail" in content["decision"]
 
 
-def test_saved_whole_or_not_at_all(judged, tmp_path):
-    made = md.report(judged)
-    made.save(tmp_path / "r.html")
-    made.save(tmp_path / "r.json")
-    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8")) == made.to_dict()
+def test_a_report_is_saved_completely_or_not_at_all(judged, tmp_path):
+    report = md.report(judged)
+    report.save(tmp_path / "r.html")
+    report.save(tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8")) == report.to_dict()
     with pytest.raises(md.errors.ParameterError, match=r"\.html, \.md or \.json"):
-        made.save(tmp_path / "r.pdf")
+        report.save(tmp_path / "r.pdf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.json"]
 
 
@@ -327,60 +327,60 @@ def folder(tmp_path):
     return tmp_path
 
 
-def left_alone(folder):
+def is_unchanged(folder):
     return {path.name: path.read_text() for path in folder.iterdir()} == {"r.html": "old", "r.json": "old"}
 
 
 @pytest.mark.parametrize("ending", ["html", "md", "json"])
 @pytest.mark.parametrize("has_links", [True, False])
 def test_page_markdown_and_data_are_written_together_or_not_at_all(judged, folder, monkeypatch, ending, has_links):
-    made, places = md.report(judged), [folder / f"r.{each}" for each in ("html", "md", "json")]
+    report, places = md.report(judged), [folder / f"r.{each}" for each in ("html", "md", "json")]
     replace, calls = os.replace, []
 
-    def refused(source, target):
+    def fail_to_replace(source, target):
         calls.append(target)
         if Path(target).suffix == f".{ending}" and len(calls) <= 3:
             raise PermissionError(errno.EPERM, "Operation not permitted", str(source), None, str(target))
         replace(source, target)
 
-    def linkless(source, target):
+    def fail_to_link(source, target):
         raise OSError(errno.EPERM, "Operation not permitted")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", refused)
+        patch.setattr(os, "replace", fail_to_replace)
         if not has_links:
-            patch.setattr(os, "link", linkless)
+            patch.setattr(os, "link", fail_to_link)
         with pytest.raises(md.errors.DataError, match=rf"r\.{ending}' cannot be written: Operation not permitted"):
-            made.save(*places)
-    assert left_alone(folder)
-    made.save(*places)
+            report.save(*places)
+    assert is_unchanged(folder)
+    report.save(*places)
     assert [path.read_text(encoding="utf-8") for path in places] == [
-        made.to_html(),
-        made.to_markdown(),
-        made.to_json(),
+        report.to_html(),
+        report.to_markdown(),
+        report.to_json(),
     ]
     assert len(list(folder.iterdir())) == 3
 
 
-def test_a_place_that_leads_nowhere_is_named_and_nothing_is_written(judged, folder):
+def test_an_unwritable_path_is_named_and_nothing_is_written(judged, folder):
     (folder / "r.md").symlink_to(folder / "nowhere" / "r.md")
     with pytest.raises(md.errors.DataError, match=r"r\.md' cannot be written: No such file or directory"):
         md.report(judged).save(folder / "r.html", folder / "r.md", folder / "r.json")
     (folder / "r.md").unlink()
-    assert left_alone(folder)
+    assert is_unchanged(folder)
 
 
-def test_what_cannot_be_rendered_leaves_nothing(judged, folder, monkeypatch):
+def test_a_failure_to_render_leaves_nothing(judged, folder, monkeypatch):
     def broken(document):
         raise RuntimeError("no Markdown")
 
     monkeypatch.setattr("modicum.reporting._report.to_markdown", broken)
     with pytest.raises(RuntimeError, match="no Markdown"):
         md.report(judged).save(folder / "r.html", folder / "r.md", folder / "r.json")
-    assert left_alone(folder)
+    assert is_unchanged(folder)
 
 
-def test_a_label_that_nothing_predicts_and_nothing_collected():
+def test_an_unpredictable_label_and_nothing_collected():
     random = np.random.default_rng(1)
     X = pd.DataFrame({"a": random.choice(["x", "y"], 2000), "b": random.choice(["x", "y"], 2000)})
     y = pd.Series(random.choice([0, 1], 2000))
@@ -435,7 +435,7 @@ def test_a_bound_that_rounds_to_one_says_nothing_in_every_report(judged):
 
 
 class Shares(ContentPart):
-    """Every kind of type that evidence fills, with its rule or without."""
+    """All kinds of types that evidence fills, with or without a rule."""
 
     made: Share
     listed: dict[str, Share]

@@ -1,4 +1,4 @@
-"""The page of a study: the same numbers as its data, what was chosen and why, safe to open, and no few people told."""
+"""The page of a study: the same numbers as its data, the choice and its reason, safe, no counts of few people."""
 
 import json
 import re
@@ -84,12 +84,12 @@ def test_every_number_of_the_tables_is_in_the_data(whole, page):
         for cell in re.findall(r'<td class="n">(.*?)</td>', table, re.DOTALL):
             shown |= set(re.findall(r"\d[\d,]*(?:\.\d+)?%?", re.sub(r"<[^>]+>|&lt; 10", " ", cell)))
     known = {f"{value:.{digits}%}" for value in numbers for digits in (0, 1)}
-    known |= {f"{left:.2%}" for value in numbers for left in (value, 1 - value)}  # A7 tells what is joined rightly
+    known |= {f"{left:.2%}" for value in numbers for left in (value, 1 - value)}  # A7 shows correct joins
     known |= {f"{abs(100 * value):.1f}" for value in numbers}  # changes are in percentage points, behind their sign
     gains = [a["naive_error"] - a["adversary_error"] for a in content["evidence"]["attributes"] if a["personal"]]
     known |= {f"{abs(100 * gain):.1f}" for gain in gains}
     known |= {f"{np.floor(1000 * value + 1e-9) / 1000:.1%}" for value in numbers}  # certified: rounded down
-    known |= {f"{np.ceil(1000 * value - 1e-9) / 1000:.1%}" for value in numbers}  # or up, what is right at most
+    known |= {f"{np.ceil(1000 * value - 1e-9) / 1000:.1%}" for value in numbers}  # or up, for bounds on being right
     known |= {f"{100 * size:g}%" for size in content["train_sizes"]}
     known |= {f"{value:.{digits}f}" for value in numbers for digits in (1, 3)} | {f"{value:,}" for value in numbers}
     assert len(shown) > 40
@@ -101,22 +101,22 @@ def test_every_number_of_the_data_is_in_the_page_and_in_the_markdown(found, host
     points = [(c, (c.error + 0.0123, c.adversary_error - 0.0321)) for c in found.pareto()]
     bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates])
     for study in (found, replace(found, later={"2016": Later(limits, 1_234, points)}), hostile, bare):
-        made = md.report(study)
-        content = made.to_dict()
+        report = md.report(study)
+        content = report.to_dict()
         assert len(list(leaves(content))) > 40
-        for text in (page_text(made.to_html()), markdown_text(made.to_markdown())):
+        for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
             assert missing(content, text) == []
-            assert noticed(content, text) > 0.6  # numbers that are a little different are not there
+            assert noticed(content, text) > 0.6  # slightly different numbers are absent
     tampered = json.loads(json.dumps(content))
     tampered["points"][0]["by_counts"][1], tampered["records"] = 0.87654, 98_765
-    told = missing(tampered, markdown_text(made.to_markdown()))
-    assert [path.split(":")[0] for path in told] == ["records", "points.0.by_counts.1"]
+    absent = missing(tampered, markdown_text(report.to_markdown()))
+    assert [path.split(":")[0] for path in absent] == ["records", "points.0.by_counts.1"]
 
 
-def test_what_is_drawn_stands_in_a_table(found):
-    """The Markdown has no picture, so every candidate and every point of a front is a line."""
-    made = md.report(found)
-    content, markdown = made.to_dict(), markdown_text(made.to_markdown())
+def test_drawn_points_are_in_a_table(found):
+    """The Markdown has no picture, so every candidate and every point of a front has a line."""
+    report = md.report(found)
+    content, markdown = report.to_dict(), markdown_text(report.to_markdown())
     lines = markdown.splitlines()
     for point in content["points"]:
         pair = ", ".join(f"{error:.1%}" for error in point["by_counts"])
@@ -138,7 +138,7 @@ def test_hostile_names_stay_text_in_markdown(hostile):
         assert "alert(1)" in markdown
 
 
-def test_the_data_is_as_its_schema_says(found, hostile):
+def test_the_data_fits_its_schema(found, hostile):
     bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates])
     for study in (found, hostile, bare, replace(found, candidates=[])):
         StudyContent.model_validate(md.report(study).to_dict())
@@ -164,7 +164,7 @@ def test_the_decision_says_what_was_compared_and_chosen_against_both_baselines(f
     assert any("no adversary" in sentence for sentence in chosen["certificate"]["sentences"])
 
 
-def test_what_the_evidence_says_is_not_said_again(found, whole):
+def test_the_evidence_is_not_repeated(found, whole):
     titles = [section.title for section in whole.document.sections]
     assert [titles.count(title) for title in ("What is certified", "What this does and does not say")] == [1, 1]
     assert "What the chosen one asks" not in titles
@@ -192,7 +192,7 @@ def test_another_choice_is_reported(found):
     assert [row["name"] for row in content["front"] if row["chosen"]] == [private.candidate.name]
 
 
-def test_the_chosen_one_is_ringed_and_titles_name_the_buckets(found, page):
+def test_the_chosen_candidate_is_ringed_and_titles_name_the_buckets(found, page):
     assert page.count('class="chosen"') == 1
     titles = re.findall(r"<g><title>(.*?)</title>", page, re.DOTALL)
     chosen = md.report(found).to_dict()["chosen"]
@@ -221,12 +221,12 @@ def test_figures_that_the_study_cannot_fill_are_left_out(found, hostile):
     assert "Minimizer by minimizer" in small
 
 
-def test_later_records_are_drawn_beside_the_study(found):
+def test_later_records_are_drawn_with_the_study(found):
     limits = found.limits[found.seed].test
     points = [(c, (c.error + 0.01, c.adversary_error - 0.01)) for c in found.pareto()]
     later = {HOSTILE: Later(limits, 1_200, points), "2016": Later(limits, 1_200, [])}
-    made = md.report(md.evidence(replace(found, later=later), progress=False))
-    page, content = made.to_html(), made.to_dict()
+    report = md.report(md.evidence(replace(found, later=later), progress=False))
+    page, content = report.to_html(), report.to_dict()
     assert [period["name"] for period in content["later"]] == ["in the study", HOSTILE, "2016"]
     assert "On later records" in page
     assert "script" not in Reader(page).tags
@@ -234,8 +234,8 @@ def test_later_records_are_drawn_beside_the_study(found):
 
 def test_a_study_without_a_front_chooses_nothing_and_says_so(found):
     bare = replace(found, candidates=[replace(c, judged=None) for c in found.candidates], is_whole=False)
-    made = md.report(bare)
-    page, content = made.to_html(), made.to_dict()
+    report = md.report(bare)
+    page, content = report.to_html(), report.to_dict()
     assert content["chosen"] is None
     assert "none is chosen" in content["decision"]
     assert any("stopped early" in warning for warning in content["warnings"])
@@ -247,42 +247,42 @@ def test_a_study_without_a_front_chooses_nothing_and_says_so(found):
 
 def test_counts_under_ten_are_hidden_on_the_page_and_in_the_data(hostile):
     assert hostile.choose(knee=True).candidate.screened.smallest_group < 10
-    made = md.report(hostile)
-    content = made.to_dict()
+    report = md.report(hostile)
+    content = report.to_dict()
     assert content["chosen"]["smallest_group"] == "< 10"
     assert {p["smallest_group"] for p in content["points"]} == {"< 10"}
-    assert "smallest group &lt; 10" in made.to_html()
+    assert "smallest group &lt; 10" in report.to_html()
     n = content["test_people"]
     shares = [share for row in content["front"] for share in (row["error"], *row["risks"].values())]
     for share in [*shares, *(a["certified_error"] or 0 for a in content["chosen"]["attributes"])]:
         assert share * n / 10 == pytest.approx(round(share * n / 10), abs=1e-6)
 
 
-def test_no_winner_is_claimed_where_intervals_overlap(found):
+def test_no_winner_is_claimed_if_intervals_overlap(found):
     minimizer = md.report(found).content.minimizers[0]
 
-    def reaching(*intervals):
+    def with_intervals(*intervals):
         volumes = [
             minimizer.hypervolume.model_copy(update={"mean": 1 - i / 10, "interval": ends})
             for i, ends in enumerate(intervals)
         ]
         return [minimizer.model_copy(update={"name": str(i), "hypervolume": v}) for i, v in enumerate(volumes)]
 
-    assert "no minimizer is shown to be best" in comparison(reaching([0.8, 1.0], [0.7, 0.85]))
-    assert "no minimizer is shown to be best" in comparison(reaching(None, None))
-    assert "reaches the most" in comparison(reaching([0.95, 1.0], [0.7, 0.85]))
-    assert comparison(reaching([0.8, 1.0])) is None
+    assert "no minimizer is shown to be best" in comparison(with_intervals([0.8, 1.0], [0.7, 0.85]))
+    assert "no minimizer is shown to be best" in comparison(with_intervals(None, None))
+    assert "reaches the most" in comparison(with_intervals([0.95, 1.0], [0.7, 0.85]))
+    assert comparison(with_intervals([0.8, 1.0])) is None
     for minimizer in md.report(found).to_dict()["minimizers"]:
         low, high = minimizer["hypervolume"]["interval"]
         assert 0 <= low <= minimizer["hypervolume"]["mean"] <= high <= 1
 
 
-def test_where_one_front_was_judged_the_minimizers_lines_are_by_counts(found):
+def test_minimizers_lines_are_by_counts_if_one_front_was_judged(found):
     judged = {id(c) for c in found.pareto()}
     own = [c if id(c) in judged else replace(c, judged=None) for c in found.candidates]
     changed = replace(found, candidates=own, settings=found.settings | {"fronts_of": "all"})
-    made = md.report(md.evidence(changed, progress=False))
-    page, content = made.to_html(), made.to_dict()
+    report = md.report(md.evidence(changed, progress=False))
+    page, content = report.to_html(), report.to_dict()
     assert all(minimizer["hypervolume"]["judged"] is None for minimizer in content["minimizers"])
     assert all(minimizer["line"] for minimizer in content["minimizers"])
     assert "as judged" in page
@@ -315,14 +315,14 @@ def test_axes_have_round_numbers(low, high):
 
 
 def test_it_is_saved_as_page_and_data(found, tmp_path):
-    made = md.report(md.evidence(found, progress=False), "why")
-    made.save(tmp_path / "study.html")
-    made.save(tmp_path / "study.json")
-    assert json.loads((tmp_path / "study.json").read_text(encoding="utf-8")) == made.to_dict()
+    report = md.report(md.evidence(found, progress=False), "why")
+    report.save(tmp_path / "study.html")
+    report.save(tmp_path / "study.json")
+    assert json.loads((tmp_path / "study.json").read_text(encoding="utf-8")) == report.to_dict()
     assert (tmp_path / "study.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_what_is_no_choice_is_refused(found):
+def test_only_studies_and_their_choices_are_accepted(found):
     with pytest.raises(md.errors.ParameterError, match=r"a study or its choice\. Got Candidate"):
         md.evidence(found.pareto()[0])
     with pytest.raises(md.errors.ParameterError, match="A report is made of what"):
@@ -331,22 +331,22 @@ def test_what_is_no_choice_is_refused(found):
         md.report("a study")
 
 
-def test_a_study_without_its_records_says_that_there_is_no_evidence_and_keeps_its_head(found):
+def test_a_study_without_its_records_reports_missing_evidence_and_keeps_its_head(found):
     evidence = md.evidence(replace(found, data=None))
-    made = md.report(evidence, people="those who were asked", date="2026-11-16", command="modicum x")
-    content = made.to_dict()
+    report = md.report(evidence, people="those who were asked", date="2026-11-16", command="modicum x")
+    content = report.to_dict()
     assert content["evidence"] is None
     assert "does not hold its records" in content["without_evidence"]
     assert content["people"] == "those who were asked"
     assert (content["provenance"]["date"], content["provenance"]["command"]) == ("2026-11-16", "modicum x")
     assert content["provenance"]["settings"]["seeds"] == [0, 1]
-    for text in (page_text(made.to_html()), markdown_text(made.to_markdown())):
-        for told in (content["without_evidence"], "Records: those who were asked.", "16 November 2026", "modicum x"):
-            assert told in text
+    for text in (page_text(report.to_html()), markdown_text(report.to_markdown())):
+        for words in (content["without_evidence"], "Records: those who were asked.", "16 November 2026", "modicum x"):
+            assert words in text
         assert "Sign-off" in text
 
 
-def test_with_evidence_the_head_of_a_study_is_that_of_its_evidence(whole):
+def test_a_study_with_evidence_has_the_head_of_its_evidence(whole):
     content = whole.to_dict()
     assert content["without_evidence"] is None
     assert content["provenance"] == content["evidence"]["provenance"]
