@@ -267,7 +267,7 @@ def test_the_class_is_found_where_the_schema_says(people):
     assert typed.identifying["bought"].dtype == "category"
 
 
-def test_equal_values_are_written_alike_and_keep_their_type():
+def test_equal_values_are_written_the_same_and_keep_their_type():
     X = pd.DataFrame({"age": range(6), "illness": pd.Categorical(["é", "e\u0301", "b", "b", "c", "c"])})
     release = quiet(md.Anatomy(2, "illness", random_state=0), X).release_
     assert release.sensitive["illness"].dtype == "category"
@@ -795,7 +795,7 @@ def save_release(folder, seed=0, format="csv"):
     return folder
 
 
-def test_a_folder_that_is_in_use_is_left_alone_and_a_failure_leaves_nothing(tmp_path, monkeypatch):
+def test_a_used_folder_is_not_changed_and_a_failure_leaves_nothing(tmp_path, monkeypatch):
     save_release(tmp_path / "a")
     before = (tmp_path / "a" / "release.json").read_bytes()
     with pytest.raises(DataError, match="not empty"):

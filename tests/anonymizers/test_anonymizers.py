@@ -395,7 +395,7 @@ def test_a_release_that_misses_the_requested_k_is_refused(monkeypatch):
     assert not hasattr(anonymizer, "release_")
 
 
-def test_a_release_is_saved_whole(tmp_path):
+def test_a_release_is_saved_completely(tmp_path):
     X = pd.DataFrame({"age": [30, 31, 50, 51], "job": ["a", "b", "c", "d"]})
     release = md.Mondrian(k=2, output="ranges").fit(X).release_
     release.save(tmp_path / "out.csv")
