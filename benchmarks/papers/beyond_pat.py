@@ -111,9 +111,9 @@ def candidates(name: str, seed: int, made_by: str) -> list[dict]:
     found = []
     for job in jobs(MADE_BY[made_by], GRID):
         start = time.perf_counter()
-        made = job.make(X, y, Context(whole.schema, None, None, seed))
-        seconds = (time.perf_counter() - start) / len(made)
-        for parameters, g in made:
+        candidates_made = job.make(X, y, Context(whole.schema, None, None, seed))
+        seconds = (time.perf_counter() - start) / len(candidates_made)
+        for parameters, g in candidates_made:
             scores = screen_generalization(g, data)
             one = {"minimizer": job.minimizer, "parameters": parameters, "artifact": g.to_dict()}
             found.append(one | {"screened": asdict(scores), "seconds": seconds + scores.seconds})
@@ -267,10 +267,10 @@ def _cell(splits: list[dict], target: str) -> dict:
             values = [float(c[key]) for c in there]
             entrants[entrant][key] = float(np.mean(values)) if values else None
             entrants[entrant][f"{key}_interval"] = seeds_interval(values) if len(values) > 1 else None
-    return {"entrants": entrants, **_beside_pat(splits, target)}
+    return {"entrants": entrants, **_against_pat(splits, target)}
 
 
-def _beside_pat(splits: list[dict], target: str) -> dict:
+def _against_pat(splits: list[dict], target: str) -> dict:
     """Compute MergePath minus PAT, and minus the others, on the splits where both are within the target."""
     both = _pairs(splits, target, "PrivacyTree")
     ahead = [mine["adversary_error"] - pat["adversary_error"] for _, mine, pat in both]

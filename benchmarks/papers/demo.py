@@ -22,7 +22,7 @@ from typing import Any
 from modicum.cli.commands.demo import demo
 
 
-def told(report: dict[str, Any]) -> dict[str, Any]:
+def read_figures(report: dict[str, Any]) -> dict[str, Any]:
     """Return what is asked, what the prediction loses, and the adversary's error, from the report's content."""
     collected, utility, attack, certificate = (report[k] for k in ("collected", "utility", "attack", "certificate"))
     return {
@@ -54,7 +54,7 @@ def figures() -> dict[str, Any]:
     """Run the demo silently in its own folder."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         demo(Path(folder))
-        found = told(json.loads((Path(folder) / "report.json").read_text(encoding="utf-8")))
+        found = read_figures(json.loads((Path(folder) / "report.json").read_text(encoding="utf-8")))
     print(
         f"asked {found['asked']} of {found['attributes']} attributes; skill kept {found['skill_kept']:.1%}; "
         f"adversary's error {found['adversary_error']:.1%}, naive {found['naive_error']:.1%}"

@@ -93,7 +93,7 @@ def compared(runs: list[dict], key: str) -> dict[str, Any]:
     return found
 
 
-def told(key: str, found: dict[str, Any]) -> str:
+def describe(key: str, found: dict[str, Any]) -> str:
     parts = [
         f"{measure} {own['raw']:.4f} raw, {own['minimized']:.4f} minimized, {own['difference']:+.4f} "
         f"[{own['interval'][0]:+.4f}, {own['interval'][1]:+.4f}]"
@@ -106,7 +106,7 @@ def main() -> None:
     runs = [split(seed) for seed in range(SEEDS)]
     summary = {key: compared(runs, key) for key in ("none", *(f"{epsilon:g}" for epsilon in EPSILONS))}
     for key, found in summary.items():
-        print(told(key, found), flush=True)
+        print(describe(key, found), flush=True)
     lost = {measure: noise_costs(summary, measure) for measure in ("accuracy", "auc")}
     for measure, own in lost.items():
         each = (f"ε = {key}: {cost['raw']:.4f} raw, {cost['minimized']:.4f} minimized" for key, cost in own.items())

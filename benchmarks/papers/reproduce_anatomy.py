@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 from papers.anatomy.data import TABLES, Fold, Table, folds, nominal, sampled
-from papers.anatomy.models import Kernel, compared, design_of, linear_error, told
+from papers.anatomy.models import Kernel, compared, design_of, linear_error, summarize
 from papers.anatomy.variants import (
     BY_GROUP,
     FULL_DOMAIN,
@@ -107,7 +107,7 @@ def section(load: Callable[[], Table], kinds: Iterable[str], size: Size, whole: 
         "folds": size.folds,
         "landmarks": size.landmarks,
         "cut": CUT,
-        "majority": told([_majority(fold) for fold in folds(table, size.folds)]),
+        "majority": summarize([_majority(fold) for fold in folds(table, size.folds)]),
         "variants": cells,
         "t_tests": t_tests(table, cells),
     }
@@ -157,7 +157,7 @@ def _judged(model: str, each: Variant, fold: Fold, kernel: Kernel) -> dict[str, 
 
 def _over(rows: list[dict]) -> dict[str, Any]:
     rest = {name: float(np.mean([row[name] for row in rows])) for name in rows[0] if name != "error"}
-    return told([row["error"] for row in rows]) | rest
+    return summarize([row["error"] for row in rows]) | rest
 
 
 def _majority(fold: Fold) -> float:
@@ -189,7 +189,7 @@ def exact(table: Table, size: Size) -> list[dict]:
             own, data = own_kernel(kernel, each), (each.X, each.y, fold.test_X, fold.test_y)
             found.setdefault((each.kind, each.level), []).append((own.exact_error(*data), own.error(*data)))
     return [
-        {"kind": kind, "level": level, "rows": len(few.X), "libsvm": told(whole), "nystrom": told(part)}
+        {"kind": kind, "level": level, "rows": len(few.X), "libsvm": summarize(whole), "nystrom": summarize(part)}
         for (kind, level), pairs in found.items()
         for whole, part in [zip(*pairs, strict=True)]
     ]
@@ -259,8 +259,8 @@ def _show(found: dict[str, Any]) -> None:
         out = f", {cell['left_out']:.0f} left out"
         print(f"  {name}: {cell['mean']:.4f} ± {cell['std']:.4f}, {cell['rows']:.0f} rows{out}{right}")
     for test in found["t_tests"]:
-        told_by = f"{test['verdict']} (corrected {test['corrected_verdict']}, paper {test['paper']})"
-        print(f"  {test['model']}, ℓ = {test['l']}: {test['difference']:+.4f}, p {test['p']:.2g}: {told_by}")
+        verdicts = f"{test['verdict']} (corrected {test['corrected_verdict']}, paper {test['paper']})"
+        print(f"  {test['model']}, ℓ = {test['l']}: {test['difference']:+.4f}, p {test['p']:.2g}: {verdicts}")
     print(end="", flush=True)
 
 

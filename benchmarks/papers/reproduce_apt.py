@@ -100,11 +100,12 @@ class Task:
 
     def judged(self, model: Any, g: Any) -> dict[str, float]:
         """Evaluate an artifact on the validation set."""
-        told = g.transform(self.validation, output="codes")
+        codes = g.transform(self.validation, output="codes")
+        predictions = model.predict(g.transform(self.validation, output="values"))
         return {
-            "agreement": float((model.predict(g.transform(self.validation, output="values")) == self.said).mean()),
+            "agreement": float((predictions == self.predictions).mean()),
             "ncp": md.measures.ncp(g, self.validation).gcp,
-            "disclosure_risk": md.measures.disclosure_risk(told) if len(g.needed) else 1 / len(told),
+            "disclosure_risk": md.measures.disclosure_risk(codes) if len(g.needed) else 1 / len(codes),
         }
 
 
@@ -114,9 +115,9 @@ def figures(name: str) -> dict:
     found = {"rows": len(task.y), "attributes": task.given.shape[1], "models": {}}
     for kind, model in models().items():
         task.fitted(model)
-        task.said = model.predict(task.validation)
-        own: dict[str, Any] = {"accuracy": float((task.said == task.y_validation).mean())}
-        own["null_agreement"] = float((task.said[:, None] == np.unique(task.said)).mean(axis=0).max())
+        task.predictions = model.predict(task.validation)
+        own: dict[str, Any] = {"accuracy": float((task.predictions == task.y_validation).mean())}
+        own["null_agreement"] = float((task.predictions[:, None] == np.unique(task.predictions)).mean(axis=0).max())
         for target in TARGETS:
             own[f"{target}"] = {search: searched(task, model, target, search) for search in ("best", "paper")}
         guided, own["curve_seconds"] = task.guided(model, target_agreement=1.0)
@@ -177,7 +178,7 @@ def table_2() -> dict:
     """GSS with a network: what is collected at 2% loss and at none, NCP, and the disclosure risk before and after."""
     task = Task("gss")
     model = task.fitted(models()["network"])
-    task.said = model.predict(task.validation)
+    task.predictions = model.predict(task.validation)
     raw = md.measures.disclosure_risk(task.validation)
     found: dict[str, Any] = {"paper": PAPER, "records": len(task.validation), "raw_risk": raw}
     print(f"GSS, network: {len(task.validation):,} records; risk of raw data {raw:.3f}")
@@ -257,10 +258,10 @@ SECTIONS = {**{name: partial(figures, name) for name in LOADERS}, "table_2": tab
 def quick() -> dict[str, float]:
     """Run boosted trees on Nursery."""
     task, model = Task("nursery"), models()["boosted trees"]
-    task.said = task.fitted(model).predict(task.validation)
+    task.predictions = task.fitted(model).predict(task.validation)
     own = searched(task, model, 0.98, "best")["global"]
     path = 'nursery.models."boosted trees"'
-    accuracy = float((task.said == task.y_validation).mean())
+    accuracy = float((task.predictions == task.y_validation).mean())
     return {f"{path}.accuracy": accuracy} | {
         f'{path}."0.98".best.global.{name}': own[name] for name in ("agreement", "ncp")
     }

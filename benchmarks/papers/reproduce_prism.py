@@ -170,10 +170,10 @@ def _one_fit(X: Any, y: Any) -> float:
 
 
 def _synthetic() -> tuple[Any, Any, Any, str, dict]:
-    made = synthetic()
-    share = float((made.X["sensitive"] == "yes").mean())
-    more = {"seed": SEED, "best_possible_accuracy": made.best, "share_of_positive_sensitive": share}
-    return made.X, made.y, None, "sensitive", more
+    data = synthetic()
+    share = float((data.X["sensitive"] == "yes").mean())
+    more = {"seed": SEED, "best_possible_accuracy": data.best, "share_of_positive_sensitive": share}
+    return data.X, data.y, None, "sensitive", more
 
 
 def _bank(binarized: bool) -> tuple[Any, Any, Any, str, dict]:

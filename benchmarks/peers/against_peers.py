@@ -203,7 +203,7 @@ def measured(frame: pd.DataFrame, given: list[str], sensitive: list[str], theirs
         both[f"t of {one}"] = (lambda one=one: md.measures.t_closeness(few, given, one), theirs["t"][one])
     found: dict[str, Any] = {"targets": []}
     for name, (call, their) in both.items():
-        found[name] = {"ours": told(call), "theirs": their}
+        found[name] = {"ours": with_seconds(call), "theirs": their}
         values = [found[name][side]["value"] for side in ("ours", "theirs")]
         same = target(f"{name}: {values[0]:.6g} against {values[1]:.6g} (target: the same)", np.isclose(*values, 1e-9))
         found["targets"].append(same)
@@ -212,7 +212,7 @@ def measured(frame: pd.DataFrame, given: list[str], sensitive: list[str], theirs
     return found
 
 
-def told(call: Callable[[], Any]) -> dict[str, float]:
+def with_seconds(call: Callable[[], Any]) -> dict[str, float]:
     return {"value": float(call()), "seconds": seconds(call)}
 
 

@@ -103,9 +103,9 @@ def environment(name: str, pins: Sequence[str], files: Mapping[str, str] | None 
         Modules to write next to the packages: file name and text.
     """
     folder, files = ROOT / "build" / name, files or {}
-    python, made = folder / "bin" / "python", folder / "made.txt"
+    python, stamp = folder / "bin" / "python", folder / "made.txt"
     wanted = "\n".join([*pins, *(f"{file}\n{text}" for file, text in files.items())])
-    if not made.exists() or made.read_text() != wanted:
+    if not stamp.exists() or stamp.read_text() != wanted:
         stubs = f" and a stub for {', '.join(file.removesuffix('.py') for file in files)}" if files else ""
         print(f"making {folder} with {', '.join(pins)}{stubs}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
@@ -113,7 +113,7 @@ def environment(name: str, pins: Sequence[str], files: Mapping[str, str] | None 
         packages = site_packages(python)
         for file, text in files.items():
             (packages / file).write_text(text)
-        made.write_text(wanted)
+        stamp.write_text(wanted)
     return python
 
 

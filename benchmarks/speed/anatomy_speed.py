@@ -50,14 +50,14 @@ def timed(table: Table, rows: int, grouping: str) -> dict[str, Any]:
     X, y = drawn(table, rows)
     codes = np.array([pd.factorize(X[name], sort=True)[0] for name in X.columns])
     sort = seconds(lambda: np.lexsort(codes), repeat=3)
-    made = seconds(lambda: release_of(table, X, y, L, 0, grouping), repeat=3)
+    release_seconds = seconds(lambda: release_of(table, X, y, L, 0, grouping), repeat=3)
     release = release_of(table, X, y, L, 0, grouping).release_
     pruned = seconds(lambda: md.anatomy.training_data(release, "pruned", random_state=0), repeat=3)
     return {
         "lexsort": sort,
-        "release": made,
+        "release": release_seconds,
         "pruning": pruned,
-        "times_lexsort": (made + pruned) / sort,
+        "times_lexsort": (release_seconds + pruned) / sort,
         "l": release.l,
         "left_out": release.suppressed,
         "peak_memory_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,

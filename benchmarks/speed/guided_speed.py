@@ -71,19 +71,19 @@ def measured(sizes: tuple[tuple[int, ...], ...] = SIZES) -> dict:
 
 def fitted(model: Any, schema: md.Schema, X: pd.DataFrame) -> dict:
     """Run one fit; return its time, the model's share of it, and the result."""
-    asked = [0.0]
+    spent = [0.0]
 
     def timed(frame: Any) -> Any:
         start = time.perf_counter()
         found = model.predict(frame)
-        asked[0] += time.perf_counter() - start
+        spent[0] += time.perf_counter() - start
         return found
 
     start = time.perf_counter()
     guided = md.ModelGuided(timed, target_agreement=0.98, schema=schema, progress=False).fit(X)
     return {
         "seconds": time.perf_counter() - start,
-        "model_seconds": asked[0],
+        "model_seconds": spent[0],
         "leaves": guided.tree_.n_leaves,
         "agreement": guided.held_out_.agreement,
         "ncp": guided.held_out_.loss.gcp,

@@ -48,11 +48,11 @@ def against_sklearn() -> list[dict]:
     figures = []
     for name, targets in TARGETS.items():
         data = coded(load(name))
-        figures += [beside_sklearn(name, data, *each) for each in zip((20, 200), targets, strict=True)]
+        figures += [compare(name, data, *each) for each in zip((20, 200), targets, strict=True)]
     return figures
 
 
-def beside_sklearn(name: str, data: CodedData, leaves: int, target: float) -> dict:
+def compare(name: str, data: CodedData, leaves: int, target: float) -> dict:
     table = data.codes.nbytes
     plain = DecisionTreeClassifier(max_leaf_nodes=leaves, min_samples_leaf=100)
     ours = seconds(lambda: grow(data, leaves), 3)
@@ -89,24 +89,30 @@ def sweep() -> dict:
     """Compare 108 generalizations [Staab24 Appendix F] from twelve growths with one 200-leaf tree."""
     data = coded(load("employment"))
     one = seconds(lambda: grow(data, 200), 3)
-    made = []
+    grown = []
 
     def all_of_them() -> None:
-        made.clear()
+        grown.clear()
         for privacy in PRIVACY:
-            made.extend(grow(data, 200, privacy).path(SIZES))
+            grown.extend(grow(data, 200, privacy).path(SIZES))
 
-    whole = seconds(all_of_them, 3)
+    whole, count = seconds(all_of_them, 3), len(grown)
     print(
-        f"{len(made)} generalizations / one 200-leaf tree, employment: {whole:.2f} s / {one:.3f} s = {whole / one:.1f} "
+        f"{count} generalizations / one 200-leaf tree, employment: {whole:.2f} s / {one:.3f} s = {whole / one:.1f} "
         f"{judged(whole / one, 15)}"
     )
-    return {"generalizations": len(made), "seconds": whole, "one_tree_seconds": one, "ratio": whole / one, "target": 15}
+    return {
+        "generalizations": count,
+        "seconds": whole,
+        "one_tree_seconds": one,
+        "ratio": whole / one,
+        "target": 15,
+    }
 
 
 def quick() -> dict[str, float]:
     """Run employment with 20 leaves."""
-    found = beside_sklearn("employment", coded(load("employment")), 20, TARGETS["employment"][0])
+    found = compare("employment", coded(load("employment")), 20, TARGETS["employment"][0])
     return {"against_sklearn.0.rows": found["rows"], "against_sklearn.0.ratio": Speed(found["ratio"])}
 
 

@@ -55,10 +55,10 @@ def correlations() -> dict[str, Any]:
 
 def training() -> dict[str, Any]:
     """Train on 13 ternary attributes × 40,000 rows, 20 random forbidden sets, π = 1; compare with one LinearSVC fit."""
-    made = synthetic()
-    X = made.X[NAMES].to_numpy(dtype=np.float64)
+    data = synthetic()
+    X = data.X[NAMES].to_numpy(dtype=np.float64)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    t = np.where(made.y == "good", 1.0, -1.0)
+    t = np.where(data.y == "good", 1.0, -1.0)
     random = np.random.default_rng(3)
     forbidden = [tuple(random.choice(13, size=random.integers(2, 5), replace=False)) for _ in range(FORBIDDEN)]
     with warnings.catch_warnings():
@@ -93,10 +93,10 @@ def million() -> dict[str, Any]:
     start = time.perf_counter()
     LinearSVC(dual=False, random_state=0).fit(X, t)
     baseline = time.perf_counter() - start
-    told = (
+    sentence = (
         f"1,000,000 × 100: {took:.0f} s, gap {trained.gap:.1e}, {took / baseline:.1f} fits of LinearSVC (squared hinge)"
     )
-    return {"seconds": took, "gap": trained.gap, "linear_svc_s": baseline} | target(told, trained.gap <= 1e-4)
+    return {"seconds": took, "gap": trained.gap, "linear_svc_s": baseline} | target(sentence, trained.gap <= 1e-4)
 
 
 def exact() -> dict[str, Any]:
@@ -111,9 +111,9 @@ def exact() -> dict[str, Any]:
         best = min(_libsvm(X[:, list(s)], t, counts) for s in _allowed(X.shape[1], most, forbidden))
         off = abs(trained.objective - best) / best
         worst, wrong = max(worst, off), wrong + (off > 1e-5 or trained.stopped)
-    told = f"{PROBLEMS} random problems equal enumeration with libsvm; worst difference {worst:.1e}; {dict(masters)}"
+    text = f"{PROBLEMS} random problems equal enumeration with libsvm; worst difference {worst:.1e}; {dict(masters)}"
     found = {"problems": PROBLEMS, "worst": worst, "wrong": wrong, "masters": dict(masters)}
-    return found | target(told, wrong == 0 and len(masters) == 2)
+    return found | target(text, wrong == 0 and len(masters) == 2)
 
 
 def _problem(random: np.random.Generator) -> tuple[Any, Any, Any, int, list]:

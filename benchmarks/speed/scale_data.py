@@ -37,11 +37,11 @@ def people(rows: int) -> Path:
     path = FOLDER / f"people-{rows}.parquet"
     if not path.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".making")
+        unfinished = path.with_suffix(".making")
         with duckdb.connect() as connection:
             connection.execute("SET memory_limit = '3GB'; SET preserve_insertion_order = false")
-            _resample(connection, rows, beside)
-        beside.rename(path)
+            _resample(connection, rows, unfinished)
+        unfinished.rename(path)
     return path
 
 

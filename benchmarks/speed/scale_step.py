@@ -58,7 +58,7 @@ def single_out(table: Any, artifact: Path, out: Path) -> dict:
 STEPS: dict[str, Callable[[Any, Path, Path], dict]] = {"fit": fit, "apply": apply, "select": select, "a8": single_out}
 
 
-def told(out: Path) -> dict:
+def summarize(out: Path) -> dict:
     """Return the number of written records and the sum of their hashes, which does not depend on their order."""
     files = str(out / "**" / "*.parquet") if out.is_dir() else str(out)
     query = "SELECT count(*), sum(hash(z)::HUGEINT)::VARCHAR FROM read_parquet(?) AS z"
@@ -76,7 +76,7 @@ def main(step: str, engine: str, table: str, artifact: str, out: str) -> None:
         seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if sys.platform == "linux" else 1)
     if step in ("apply", "select"):
-        found = told(Path(out))
+        found = summarize(Path(out))
     print(json.dumps({"seconds": seconds, "peak_bytes": peak, "found": found}))
 
 

@@ -125,7 +125,7 @@ def artifacts() -> dict[str, tuple[Any, Any, list[dict]]]:
     tree = DecisionTreeClassifier(max_leaf_nodes=12, random_state=0).fit(X[numbers][:10_000], y[:10_000])
     cells = md.ModelGuided(tree, random_state=0).fit(X[numbers][:10_000]).cells_
     form = md.Questionnaire(cells)
-    by_choice = [_told(form, record) for record in people[numbers][:200].to_dict("records")]
+    by_choice = [_answers(form, record) for record in people[numbers][:200].to_dict("records")]
     return {
         "generalization": (g, model, g.transform(people).astype(object).to_dict("records")),
         "cells": (cells, None, cells.transform(people[numbers]).astype(object).to_dict("records")),
@@ -133,7 +133,7 @@ def artifacts() -> dict[str, tuple[Any, Any, list[dict]]]:
     }
 
 
-def _told(form: Any, record: dict) -> dict:
+def _answers(form: Any, record: dict) -> dict:
     least = form.least(form.answers_of(record))
     return {name: [form.cells.detail[name].labels[code] for code in codes] for name, codes in least.items()}
 
@@ -164,10 +164,10 @@ class Server:
 
 def processor_seconds(process: int) -> float:
     """Return the CPU seconds of a process; 0 if the system does not report them."""
-    told = Path(f"/proc/{process}/stat")
-    if not told.exists():
+    stat = Path(f"/proc/{process}/stat")
+    if not stat.exists():
         return 0.0
-    fields = told.read_text().rsplit(")", 1)[1].split()
+    fields = stat.read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -202,11 +202,11 @@ def predicting(kind: str, artifact: Any, model: Any, records: list[dict], folder
         "cold_times_p99_of_empty": slower[0],
     }
     rate = median(each["predict"]["per_second"] for each in rounds)
-    told = f"{kind}, /predict: {rate:,.0f} a second, {found['share_of_empty']:.2f} of the empty address"
+    sentence = f"{kind}, /predict: {rate:,.0f} a second, {found['share_of_empty']:.2f} of the empty address"
     print(f"  {kind}: the server computes {cost['predict']:.2f} ms instead of {cost['empty']:.2f} ms", flush=True)
     return found | {
         "targets": [
-            target(f"{told} (at least {HALF:g})", found["share_of_empty"] >= HALF),
+            target(f"{sentence} (at least {HALF:g})", found["share_of_empty"] >= HALF),
             target(
                 f"{kind}, /predict: p99 {found['times_p99_of_empty']:.2f} × the empty address's (at most {THREE:g})",
                 found["times_p99_of_empty"] <= THREE,

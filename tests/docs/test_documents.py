@@ -80,7 +80,7 @@ def test_the_demo_s_figures_are_read_from_its_report():
         "attack": {"error": 0.4, "interval": [], "naive": 0.5, "raw": 0.0, "worst": "job"},
         "certificate": {"mean_error": 0.3, "confidence": 0.99},
     }
-    found = demo.told(report)
+    found = demo.read_figures(report)
     assert (found["not_asked"], found["names_not_asked"], found["certified_error"]) == (7, ["age"], 0.3)
     assert found["personal"] == 1
     assert found.keys() == json.loads((RESULTS / "demo.json").read_text(encoding="utf-8"))["figures"].keys()

@@ -64,8 +64,8 @@ class Kernel:
         if len(classes) < 2:
             return float((test_y != classes[0]).mean())
         weights = squared_hinge(space.transform(self._encoded(X)), np.where(y == classes[1], 1.0, -1.0))
-        said = _bordered(space.transform(self._encoded(test_X))) @ weights > 0
-        return float((classes[said.astype(int)] != test_y.to_numpy()).mean())
+        predicted = _bordered(space.transform(self._encoded(test_X))) @ weights > 0
+        return float((classes[predicted.astype(int)] != test_y.to_numpy()).mean())
 
     def exact_error(self, X: pd.DataFrame, y: pd.Series, test_X: pd.DataFrame, test_y: pd.Series) -> float:
         """Compute the test error of libsvm with the exact kernel, for samples."""
@@ -114,7 +114,7 @@ def _bordered(features: Any) -> Any:
     return np.hstack([features.astype(np.float64), np.ones((len(features), 1))])
 
 
-def told(errors: Sequence[float]) -> dict[str, Any]:
+def summarize(errors: Sequence[float]) -> dict[str, Any]:
     """Summarize errors over folds: the quartiles of a boxplot, and the mean with its interval."""
     mean, half = float(np.mean(errors)), half_interval(errors)
     return {

@@ -70,8 +70,8 @@ def attacked(name: str, kind: str, size: Size) -> list[dict]:
     data = split(name, size.seeds[0], size)
     raw = fitted(kind, *data.train, data.schema, 0, size)
     able = kind != "large network" or find_spec("opacus") is not None
-    asked = [each for each in PAPER_2[name, kind] if able or not each.startswith("epsilon")]
-    return [line(name, kind, mitigation, data, *mitigated(data, kind, mitigation, raw, size)) for mitigation in asked]
+    names = [each for each in PAPER_2[name, kind] if able or not each.startswith("epsilon")]
+    return [line(name, kind, mitigation, data, *mitigated(data, kind, mitigation, raw, size)) for mitigation in names]
 
 
 def line(name: str, kind: str, mitigation: str, data: Split, model: Any, trained: Part) -> dict:
@@ -113,11 +113,11 @@ class Answers:
 
     def __init__(self, X: pd.DataFrame, chances: np.ndarray, classes: Sequence[Any]) -> None:
         self.classes_ = np.asarray(classes)
-        said = pd.DataFrame(chances, index=_marks(X))
-        self._said = said[~said.index.duplicated()]
+        predictions = pd.DataFrame(chances, index=_marks(X))
+        self._predictions = predictions[~predictions.index.duplicated()]
 
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        return self._said.loc[_marks(X)].to_numpy()
+        return self._predictions.loc[_marks(X)].to_numpy()
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
         return self.classes_[self.predict_proba(X).argmax(axis=1)]

@@ -43,8 +43,8 @@ def _table(figures: dict[str, Any], of: Any) -> str:
                 shown = of(name, own, each)
                 low, high = shown["interval"]
                 naive = f"{shown['naive']:.3f}"
-                told = [own["title"], threshold if model == PRISM else "", model]
-                rows.append([*told, *_cells(of, name, own, cells, model), f"{low:.3f} to {high:.3f}", naive])
+                head = [own["title"], threshold if model == PRISM else "", model]
+                rows.append([*head, *_cells(of, name, own, cells, model), f"{low:.3f} to {high:.3f}", naive])
     return markdown(["data", "τ", "classifier", *map(str, NUMBERS), "95% of the last", "baseline"], rows)
 
 
@@ -64,7 +64,7 @@ def paper_table(figures: dict[str, Any]) -> str:
     rows = []
     for name, own in figures.items():
         for threshold, found in own["thresholds"].items():
-            rows.append([own["title"], threshold, *_beside(name, own, found)])
+            rows.append([own["title"], threshold, *_ours_row(name, own, found)])
     head = ["data", "τ", "sets found", "most predictors", "PriSM loses with 8", "Parsimony loses no more with"]
     head += [
         "adversary: SVM",
@@ -74,9 +74,9 @@ def paper_table(figures: dict[str, Any]) -> str:
         "one LinearSVC fit",
     ]
     paper = figures["synthetic"]["paper"], figures["bank_binarized"]["paper"]
-    rows.append(_told("Barbato25, synthetic", paper[0], *_shares(paper[0])))
+    rows.append(_paper_row("Barbato25, synthetic", paper[0], *_shares(paper[0])))
     rows.append(
-        _told("Barbato25, Bank", paper[1], f"MCC {paper[1]['mcc_svm']:.2f}", f"MCC {paper[1]['mcc_prism']:.2f}")
+        _paper_row("Barbato25, Bank", paper[1], f"MCC {paper[1]['mcc_svm']:.2f}", f"MCC {paper[1]['mcc_prism']:.2f}")
     )
     return markdown(head, rows)
 
@@ -85,7 +85,7 @@ def _shares(paper: dict[str, Any]) -> tuple[str, str]:
     return f"{paper['adversary_svm']:.0%}", f"below {paper['adversary_prism_below']:.0%}"
 
 
-def _told(title: str, paper: dict[str, Any], svm: str, prism: str) -> list[str]:
+def _paper_row(title: str, paper: dict[str, Any], svm: str, prism: str) -> list[str]:
     most, loses = paper["most_predictors"], paper["prism_loses_at_8_or_more"]
     return [
         title,
@@ -100,7 +100,7 @@ def _told(title: str, paper: dict[str, Any], svm: str, prism: str) -> list[str]:
     ]
 
 
-def _beside(name: str, own: dict[str, Any], found: dict[str, Any]) -> list[str]:
+def _ours_row(name: str, own: dict[str, Any], found: dict[str, Any]) -> list[str]:
     svm, parsimony, prism = (curve(found, model) for model in (SVM, PARSIMONY, PRISM))
     whole = score_of(own, svm[None])["value"]
     lost = whole - score_of(own, prism[8])["value"]
@@ -145,4 +145,4 @@ def speed_table(figures: dict[str, Any]) -> str:
     rows.append(
         [f"{exact['problems']} random problems against every choice", "", f"worst {exact['worst']:.0e}, relative"]
     )
-    return markdown(["what", "time", "beside"], rows)
+    return markdown(["what", "time", "compared with"], rows)

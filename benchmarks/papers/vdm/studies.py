@@ -115,8 +115,8 @@ def _word_on_pat(found: Mapping[str, dict]) -> str:
     for key, how in measures.items():
         own = found["PrivacyTree"][key]
         larger = {name: one[key] for name, one in found.items() if one[key] is not None and one[key] > own}
-        said = ", ".join(f"{name} has {value:.4f}" for name, value in larger.items()) or "the largest"
-        words.append(f"{how}: {own:.4f}, {said}")
+        leaders = ", ".join(f"{name} has {value:.4f}" for name, value in larger.items()) or "the largest"
+        words.append(f"{how}: {own:.4f}, {leaders}")
     return "; ".join(words)
 
 

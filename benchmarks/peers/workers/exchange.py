@@ -25,9 +25,9 @@ def answer(find: Callable[[Arrays, dict], tuple[dict, Arrays]], packages: Iterab
     source, destination = map(Path, sys.argv[1:])
     with np.load(source) as given:
         arrays = dict(given)
-    found, beside = find(arrays, json.loads(str(arrays.pop("options"))))
-    if beside:
-        np.savez(destination.with_suffix(".npz"), **beside)
+    found, produced = find(arrays, json.loads(str(arrays.pop("options"))))
+    if produced:
+        np.savez(destination.with_suffix(".npz"), **produced)
     text = json.dumps(found | {"versions": versions(packages)}, default=lambda number: number.item())
     destination.write_text(text)
 

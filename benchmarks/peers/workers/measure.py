@@ -27,14 +27,14 @@ def measured(arrays: Arrays, options: dict) -> tuple[dict, Arrays]:
     """Return each measure's value and its seconds."""
     frame, names = table(arrays), options["quasi_identifiers"]
     few = frame[: options["t_rows"]]
-    found = {"k": told(lambda: anonymity.k_anonymity(frame, names)), "l": {}, "t": {}}
+    found = {"k": with_seconds(lambda: anonymity.k_anonymity(frame, names)), "l": {}, "t": {}}
     for one in options["sensitive"]:
-        found["l"][one] = told(lambda one=one: anonymity.l_diversity(frame, names, [one]))
-        found["t"][one] = told(lambda one=one: anonymity.t_closeness(few, names, [one]))
+        found["l"][one] = with_seconds(lambda one=one: anonymity.l_diversity(frame, names, [one]))
+        found["t"][one] = with_seconds(lambda one=one: anonymity.t_closeness(few, names, [one]))
     return found, {}
 
 
-def told(call) -> dict:
+def with_seconds(call) -> dict:
     value, seconds = timed(call)
     return {"value": value, "seconds": seconds}
 

@@ -19,13 +19,13 @@ PACKAGES = ("diffprivlib", "numpy", "scikit-learn", "scipy")
 
 def trained(arrays: Arrays, options: dict) -> tuple[dict, Arrays]:
     """Return the seconds of each training, and each forest's predictions."""
-    seconds, said = {}, {}
+    seconds, probabilities = {}, {}
     for epsilon in options["epsilons"]:
         forest = private_forest(arrays, options, epsilon)
         _, seconds[str(epsilon)] = timed(lambda forest=forest: forest.fit(arrays["X"], arrays["y"]))
         for name in (name for name in arrays if name.startswith("ask_")):
-            said[f"{epsilon} {name[len('ask_') :]}"] = forest.predict_proba(arrays[name])
-    return {"seconds": seconds, "classes": list(range(options["classes"]))}, said
+            probabilities[f"{epsilon} {name[len('ask_') :]}"] = forest.predict_proba(arrays[name])
+    return {"seconds": seconds, "classes": list(range(options["classes"]))}, probabilities
 
 
 def private_forest(arrays: Arrays, options: dict, epsilon: float) -> RandomForestClassifier:
