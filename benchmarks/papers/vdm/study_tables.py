@@ -119,13 +119,13 @@ def drifts(figures: list[dict[str, Any]]) -> str:
     rows = []
     for own in figures:
         moved = f"{own['then']} → {own['now']}"
-        kinds = {"cost of generalizing (error above raw)": own["gap"], "the old model as it is": own["frozen"]}
+        kinds = {"cost of generalizing (error above raw)": own["gap"], "the old model, unchanged": own["frozen"]}
         kinds |= {"adversary's error": own["risk"]["error"], "adversary's gain over naive": own["risk"]["gain"]}
         for name, change in kinds.items():
             low, high = change["interval"]
             difference = f"{change['difference']:+.4f} ({low:+.4f} to {high:+.4f})"
             rows.append([moved, name, f"{change['then']:.4f}", f"{change['now']:.4f}", difference])
-        rows.append([moved, "learn anew?", "", "", "yes" if own["learn_anew"] else "no"])
+        rows.append([moved, "learn again?", "", "", "yes" if own["learn_anew"] else "no"])
     return markdown(["from, to", "what", "then", "now", "difference"], rows)
 
 
