@@ -12,7 +12,7 @@ from scipy.stats import false_discovery_control, ttest_ind
 import modicum as md
 from modicum.errors import DataError, ModicumError, ParameterError
 from modicum.evaluation import drift
-from modicum.measures.intervals import change, grown, holm
+from modicum.measures.intervals import change, holm, mark_increases
 
 
 def records(n: int, seed: int, *, label: str = "a", reveals_sex: bool = False) -> tuple[pd.DataFrame, pd.Series]:
@@ -322,8 +322,8 @@ def test_the_tolerance_lies_within_the_interval_before_it_counts():
     few, many = np.arange(20_000) % 10 < 1, np.arange(20_000) % 50 < 6  # 10% and 12%
     found = change(few.astype(float), many.astype(float), level=0.9)
     for tolerance, is_worse in [(0, True), (0.01, True), (found.interval[0] * 1.01, False), (0.03, False)]:
-        assert grown([found], tolerance, 0.95)[0].is_worse is is_worse
-    assert not grown([change(many.astype(float), few.astype(float))], 0, 0.95)[0].is_worse
+        assert mark_increases([found], tolerance, 0.95)[0].is_worse is is_worse
+    assert not mark_increases([change(many.astype(float), few.astype(float))], 0, 0.95)[0].is_worse
 
 
 # Real data

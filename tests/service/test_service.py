@@ -375,19 +375,19 @@ def test_records_under_one_id_that_come_at_once_are_kept_once(serve):
 def test_one_answer_that_fails_fails_only_itself():
     import asyncio
 
-    from modicum.service.batching import Together
+    from modicum.service.batching import Batcher
 
     def work(items):
         if 3 in items:
             raise ValueError("three")
         return [10 * item for item in items]
 
-    together = Together(work, "trying")
+    batcher = Batcher(work, "trying")
 
     async def ask():
-        return await asyncio.gather(*map(together, range(6)), return_exceptions=True)
+        return await asyncio.gather(*map(batcher, range(6)), return_exceptions=True)
 
     found = asyncio.run(ask())
-    together.close()
+    batcher.close()
     assert [each for each in found if not isinstance(each, Exception)] == [0, 10, 20, 40, 50]
     assert isinstance(found[3], ValueError)

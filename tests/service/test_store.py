@@ -169,7 +169,7 @@ def test_what_is_there_already_is_not_kept_twice_and_nothing_takes_its_place(sto
     store.write([good])
     others = [replace(good, record="{}"), replace(good, label=None), replace(good, artifact="b" * 64)]
     sent = [new, good, *others, replace(good, received=date(2026, 1, 1))]
-    assert store.write(sent, beside=["a" * 64]) == [True] * 2 + [False] * 3 + [True]
+    assert store.write(sent, other_versions=["a" * 64]) == [True] * 2 + [False] * 3 + [True]
     assert sorted(store.entries("a" * 64), key=lambda e: e.record) == [good, new]
     assert store.entries("b" * 64) == []
 
@@ -566,6 +566,6 @@ def test_a_record_of_a_known_version_does_not_wait_for_versions_that_join(place)
         other.execute("SELECT pg_advisory_xact_lock(%s)", [postgres_store._JOINING])
         assert store.write([entry, new_entry("a" * 64, {"x": 2})]) == [True, True]
         with pytest.raises(StoreUnavailable):
-            store.write([new_entry("b" * 64, {})], beside=["a" * 64])
-    assert store.write([new_entry("b" * 64, {})], beside=["a" * 64]) == [True]
+            store.write([new_entry("b" * 64, {})], other_versions=["a" * 64])
+    assert store.write([new_entry("b" * 64, {})], other_versions=["a" * 64]) == [True]
     store.close()

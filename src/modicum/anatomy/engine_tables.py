@@ -18,7 +18,7 @@ from modicum.anatomy.checks import REPEATED_PERSONS, AnatomyTask, build_task, le
 from modicum.anatomy.grouping import Deal, Numbering
 from modicum.engines.coding import schema_at
 from modicum.engines.counting import survey_columns
-from modicum.engines.partitioned_writing import reopen_together, room_beside, tag_table, write
+from modicum.engines.partitioned_writing import reopen_together, tag_table, working_folder, write
 from modicum.engines.sampling import RecordHash
 from modicum.engines.spark import SparkTable, is_local
 from modicum.engines.table import COUNT, EngineTable, collect_arrow
@@ -27,7 +27,7 @@ from modicum.measures.anonymity import size_counts
 from modicum.measures.diversity import l_diversity
 from modicum.releases.anatomy_files import WrittenAnatomy, entry_of, table_files, write_description
 from modicum.releases.anatomy_release import GroupFigures, group_column
-from modicum.table.atomic_writing import beside_folder
+from modicum.table.atomic_writing import new_folder
 from modicum.table.frames import texts
 from modicum.table.schema import Attribute, Schema, require_schema
 from modicum.typing import Codes
@@ -126,11 +126,11 @@ class AnatomyWriter:
         if isinstance(self.table, SparkTable) and not is_local(self.table.native.sparkSession, os.fspath(folder)):
             raise DataError("Write the anatomy to a folder on this machine, or one that is mounted on it.")
         with (
-            beside_folder(folder, lambda path: False) as beside,
-            room_beside(self.table, folder) as room,
+            new_folder(folder, lambda path: False) as temporary,
+            working_folder(self.table, folder) as room,
             tag_table(self.table, self._make_tagging(), room) as tagged,
         ):
-            release = self._write_tables(self._assign_groups(tagged), Path(beside), format, Path(folder))
+            release = self._write_tables(self._assign_groups(tagged), Path(temporary), format, Path(folder))
         return release
 
     def _make_tagging(self) -> _Tagging:

@@ -15,7 +15,13 @@ from modicum.anonymizers.task import Task
 from modicum.errors import DataError
 from modicum.generalization.bins import number_text
 from modicum.generalization.representatives import build_typed_column
-from modicum.measures.anonymity import alike, classification_metric, discernibility, k_anonymity, resolve_columns
+from modicum.measures.anonymity import (
+    classification_metric,
+    discernibility,
+    k_anonymity,
+    number_equal_rows,
+    resolve_columns,
+)
 from modicum.measures.closeness import t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.information_loss import category_widths, group_ncp, number_widths
@@ -170,7 +176,7 @@ def release(
     if task.label is not None:
         quasi = as_frame(frame).select(names).with_columns(_codes(_LABEL, task.label, task.frame))
         label = classification_metric(quasi, names, _LABEL, suppressed=suppressed)
-    classes = alike(*resolve_columns(frame, names))
+    classes = number_equal_rows(*resolve_columns(frame, names))
     return Release(
         frame=frame,
         method=method,

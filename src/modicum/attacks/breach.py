@@ -181,7 +181,7 @@ class Breach:
         """Return the known (0) or breached (1) records: the `side` attributes in full detail, the others as buckets."""
         codes = self._codes[which]
         columns = [self._raw[which][name] for name in side]
-        return Inputs.beside([Inputs.of_codes(self.artifact, codes, without=side), *columns], len(codes))
+        return Inputs.join([Inputs.of_codes(self.artifact, codes, without=side), *columns], len(codes))
 
     def learn_portfolio(self, step: KnowledgeStep, l2: Mapping[str, float] | None = None) -> Portfolio:
         """Train the adversary for a step's attributes on the known records."""

@@ -105,7 +105,7 @@ def _narrow_types(released: pd.DataFrame, schema: Schema, output: Path) -> pd.Da
     return released
 
 
-def anonymize_there(
+def anonymize_in_engine(
     file: Path,
     output: Path,
     engine: str,
@@ -122,13 +122,13 @@ def anonymize_there(
         named = parse_quasi_identifiers(quasi_identifiers, table.columns, schema)
         anonymizer.set_params(quasi_identifiers=named, schema=schema)
         quasi, sensitive = parts_of(anonymizer, schema)
-        typed = _whole_there(table, schema, [*quasi, *([] if sensitive is None else [sensitive])])
+        typed = _type_whole_numbers(table, schema, [*quasi, *([] if sensitive is None else [sensitive])])
         write = partial(anonymizer.release_to, typed, output, schema.label)
         release = (write() if rows_at_once is None else write(rows_at_once=rows_at_once)).release_
         return release, None if schema.label is None else _most_frequent(table, schema.label)
 
 
-def _whole_there(table: "EngineTable", schema: Schema, names: Sequence[str]) -> "EngineTable":
+def _type_whole_numbers(table: "EngineTable", schema: Schema, names: Sequence[str]) -> "EngineTable":
     """Convert whole numbers back, if the table was read with wider types because of the schema."""
     from modicum.engines import table_at
     from modicum.engines.table import collect_arrow
@@ -156,7 +156,7 @@ def _most_frequent(table: "EngineTable", label: str) -> float:
     return float(counts.max() / counts.sum())
 
 
-def anatomize_there(
+def anatomize_in_engine(
     file: Path,
     output: Path,
     engine: str,
@@ -171,7 +171,7 @@ def anatomize_there(
         warnings.simplefilter("always", PrivacyWarning)
         schema = roles.declare_at(table)
         protected = parse_sensitive(sensitive, schema, table.columns)
-        there, unknown = _with_values_there(table, protected, schema.label, drop_missing)
+        there, unknown = _drop_missing_values(table, protected, schema.label, drop_missing)
         anatomy.set_params(sensitive=protected, schema=schema).release_to(there, output, format=format)
     return unknown, [str(each.message) for each in caught if issubclass(each.category, PrivacyWarning)]
 
@@ -186,7 +186,7 @@ def parse_sensitive(given: Sequence[str] | None, schema: Schema, columns: Sequen
     return found
 
 
-def _with_values_there(
+def _drop_missing_values(
     table: "EngineTable", sensitive: list[str], label: str | None, drop: bool
 ) -> "tuple[EngineTable, int]":
     """Return the rows with a label and all sensitive values, and how many lack a sensitive value."""

@@ -60,15 +60,15 @@ class Seen:
                 codes[:, j] = shown[_key(j)].to_numpy()
         return codes
 
-    def distinct(self, *beside: str) -> tuple[nw.DataFrame[Any], Codes, Codes]:
-        """Each combination of the keys and the columns `beside` that occurs, with its codes and number of records."""
-        keys = [*self.keys, *beside]
-        found, counts = count_combinations(self.lazy, keys, "buckets and values" if beside else "buckets")
+    def distinct(self, *more: str) -> tuple[nw.DataFrame[Any], Codes, Codes]:
+        """Each combination of the keys and the columns `more` that occurs, with its codes and number of records."""
+        keys = [*self.keys, *more]
+        found, counts = count_combinations(self.lazy, keys, "buckets and values" if more else "buckets")
         return found, self.codes(found), counts
 
 
-def buckets_at(table: EngineTable, g: Artifact, beside: Mapping[str, nw.Expr] | None = None) -> Seen:
-    """Generalize a table's records; a number in full detail is its own key. `beside`: extra columns.
+def buckets_at(table: EngineTable, g: Artifact, more: Mapping[str, nw.Expr] | None = None) -> Seen:
+    """Generalize a table's records; a number in full detail is its own key. `more`: extra columns.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def buckets_at(table: EngineTable, g: Artifact, beside: Mapping[str, nw.Expr] | 
     shown = [(j, p) for j, p in enumerate(g.partitions) if not isinstance(p, Dropped)]
     table.check([p.name for _, p in shown])
     exact = {_key(j): number_key(table, p.attribute) for j, p in shown if isinstance(p, FullDetail)}
-    added = {_ALL: nw.lit(0), **exact, **(beside or {})}
+    added = {_ALL: nw.lit(0), **exact, **(more or {})}
     wide = table.lazy.with_columns(*(value.alias(name) for name, value in added.items()))
     chosen = [(j, p) for j, p in shown if not isinstance(p, FullDetail)]
     extra = [*added, *(name for name in [PERSON] if name in table.types)]
@@ -101,7 +101,7 @@ def _select_buckets(wide: nw.LazyFrame[Any], chosen: Sequence[tuple[int, AnyPart
     """The buckets under numbered names, because an extra column may have an attribute's name."""
     aside = {name: f"modicum_kept{i}" for i, name in enumerate(extra)}
     wide = wide.with_columns(*(nw.col(name).alias(other) for name, other in aside.items()))
-    coded = in_engine(wide.to_native(), [p for _, p in chosen], "codes", beside=list(aside.values()))
+    coded = in_engine(wide.to_native(), [p for _, p in chosen], "codes", unchanged=list(aside.values()))
     back = [nw.col(other).alias(name) for name, other in aside.items()]
     buckets = table_at(coded)
     return buckets.lazy.select(*(buckets.col(p.name).alias(_key(j)) for j, p in chosen), *back)
@@ -228,9 +228,9 @@ def best_at(table: EngineTable, g: Artifact, name: str, target: Target | None, s
     numbers = {
         f"modicum_number{i}": number_key(table, g.schema[other]) for i, other in enumerate(side) if other not in words
     }
-    beside = {_VALUE: value, **{key: nw.col(key) for key in keys[: len(words)]}, **numbers}
-    seen = buckets_at(table_at(lazy.to_native()), g, beside)
-    cells = [*seen.keys, *(key for key in beside if key != _VALUE)]
+    more = {_VALUE: value, **{key: nw.col(key) for key in keys[: len(words)]}, **numbers}
+    seen = buckets_at(table_at(lazy.to_native()), g, more)
+    cells = [*seen.keys, *(key for key in more if key != _VALUE)]
     pairs = seen.lazy.group_by([*cells, _VALUE]).agg(nw.len().alias(_MANY))
     of_cells = pairs.group_by(cells).agg(nw.col(_MANY).max())
     best = collect_arrow(of_cells.select(nw.col(_MANY).sum(), nw.len().alias("modicum_cells")))

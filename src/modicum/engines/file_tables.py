@@ -68,13 +68,13 @@ class Listing:
     written: dict[str, tuple[str, ...]]
 
     @property
-    def said(self) -> dict[str, tuple[str | None, ...]]:
+    def folder_values(self) -> dict[str, tuple[str | None, ...]]:
         """The values in folder names, unescaped: column to one value per file; None is missing."""
         return {name: tuple(map(value_of, values)) for name, values in self.written.items()}
 
     def whole(self, name: str) -> bool:
         """Whether the folder names give a column only whole numbers in their usual form."""
-        return all(value is None or _is_whole(value) for value in self.said[name])
+        return all(value is None or _is_whole(value) for value in self.folder_values[name])
 
 
 def listing(path: str | os.PathLike[str]) -> Listing:
@@ -88,7 +88,7 @@ def listing(path: str | os.PathLike[str]) -> Listing:
     ...     for year in (2020, 2021):
     ...         (pathlib.Path(folder) / f"year={year}").mkdir()
     ...         (pathlib.Path(folder) / f"year={year}" / "a.parquet").touch()
-    ...     listing(folder).said
+    ...     listing(folder).folder_values
     {'year': ('2020', '2021')}
     """
     name = os.fspath(path)
@@ -401,10 +401,12 @@ def _parquet(
 ) -> "duckdb.DuckDBPyRelation":
     columns = find_common_columns(connection, found, needed)
     with asking("duckdb"):
-        relation = scan_parquet(connection, found.files, hive_partitioning=bool(found.said))
-    as_read = {unquote(name): name for name in relation.columns[-len(found.said) :]} if found.said else {}
+        relation = scan_parquet(connection, found.files, hive_partitioning=bool(found.folder_values))
+    as_read = (
+        {unquote(name): name for name in relation.columns[-len(found.folder_values) :]} if found.folder_values else {}
+    )
     parts = [quote_name(name) for name in columns]
-    for name in found.said:
+    for name in found.folder_values:
         column = quote_name(as_read[name])
         value = f"CAST({column} AS BIGINT)" if found.whole(name) else column
         parts.append(f"{value} AS {quote_name(name)}")

@@ -27,7 +27,7 @@ from modicum.engines.local_table import LocalTable, batches_of, duckdb_relation
 from modicum.engines.spark import SparkTable, frames_of, is_local
 from modicum.engines.table import ArrowWork, EngineTable, engine_of
 from modicum.errors import DataError, ParameterError, format_names, require
-from modicum.table.atomic_writing import beside_folder, check_folder, replacing
+from modicum.table.atomic_writing import check_folder, new_folder, replacing
 from modicum.table.files import PARQUET, file_format, is_csv, scan_parquet, scan_table, write_table
 from modicum.table.schema import Schema
 from modicum.typing import Codes
@@ -187,7 +187,7 @@ def put(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str] =
     if lazy.implementation in SPARK:
         _write_spark(lazy.to_native(), name, partition_by)
     elif is_folder(name, "duckdb", bool(partition_by)):
-        with beside_folder(name, holds_only_parquet, _WHAT) as folder:
+        with new_folder(name, holds_only_parquet, _WHAT) as folder:
             _write_folder(lazy, folder, partition_by)
     elif os.path.isdir(name):
         raise DataError(f"The file {name!r} cannot be written: it is a folder.")
@@ -275,7 +275,7 @@ def _write_spark(native: Any, path: str, partition_by: Sequence[str]) -> None:
     if not is_local(native.sparkSession, path):
         _spark_parquet(native, partition_by, path, "errorifexists")
         return
-    with beside_folder(path.removeprefix("file://"), holds_only_parquet, _WHAT) as folder:
+    with new_folder(path.removeprefix("file://"), holds_only_parquet, _WHAT) as folder:
         _spark_parquet(native, partition_by, f"file://{folder}", "overwrite")
 
 
@@ -314,7 +314,7 @@ def _is_here(table: EngineTable, name: str) -> bool:
 
 
 @contextmanager
-def room_beside(table: EngineTable, path: str | os.PathLike[str]) -> Iterator[str]:
+def working_folder(table: EngineTable, path: str | os.PathLike[str]) -> Iterator[str]:
     """A temporary folder next to the result, for intermediate data; deleted at the end."""
     name = os.fspath(path)
     if not _is_here(table, name):
@@ -367,7 +367,7 @@ def put_release(
         check(SparkTable(result))
         write(result, name, partition_by)
         return
-    folder = beside_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
+    folder = new_folder(name.removeprefix("file://"), holds_only_parquet, _WHAT)
     with folder if is_folder(name, table.engine, bool(partition_by)) else replacing(name) as temporary:
         write(result, temporary, partition_by)
         with reopen_table(table, temporary, schema) as written:
@@ -397,7 +397,7 @@ def reopen_together(table: EngineTable, paths: Sequence[str], schema: Schema) ->
         ]
 
 
-def lasting(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str], schema: Schema) -> Any:
+def open_result(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str], schema: Schema) -> Any:
     """The final result as a lazy table that the caller may keep; the schema gives the types of a CSV file."""
     name = os.fspath(path)
     if isinstance(table, SparkTable):

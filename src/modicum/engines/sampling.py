@@ -274,7 +274,7 @@ class Picked(_Beginnings):
 
 
 def in_memory(
-    g: Generalization, X: Any, y: Any, sample: int, random_state: int, beside: Sequence[str] = ()
+    g: Generalization, X: Any, y: Any, sample: int, random_state: int, extra_columns: Sequence[str] = ()
 ) -> tuple[Any, Any]:
     """Return records and labels unchanged, or a `sample` of them in memory if X is a table in an engine.
 
@@ -292,7 +292,7 @@ def in_memory(
         return X, y
     table = table_at(X)
     person = [g.schema.person] if g.schema.person is not None and g.schema.person in table.types else []
-    drawn = _draw_labelled(table, [*g.schema.features, *person, *beside], y, sample, random_state)
+    drawn = _draw_labelled(table, [*g.schema.features, *person, *extra_columns], y, sample, random_state)
     return drawn.drop(y), drawn[y].to_native().to_pandas().rename(y)
 
 

@@ -23,7 +23,7 @@ from modicum.generalization.bins import AnyPartition, FullDetail, Groups, Interv
 from modicum.generalization.core import raw_generalization
 from modicum.generalization.description import percent
 from modicum.learners.portfolio import TREES
-from modicum.measures.intervals import LEVEL, MeanChange, change, grown
+from modicum.measures.intervals import LEVEL, MeanChange, change, mark_increases
 from modicum.progress import run_all
 from modicum.table.codes import FEW
 from modicum.table.estimator_input import as_names, attribute_weights, personal_attributes, unit_codes
@@ -487,7 +487,7 @@ def drift(
     risks = _risks(results[:2], shares, compare)
     counted = [name for name in risks if name is None or shares[name] > 0]
     costs = [compare(own_then - raw_then, own_now - raw_now), compare(own_then, frozen)]
-    gap, frozen_error, *gains = grown([*costs, *(risks[name].gain for name in counted)], tolerance, level)
+    gap, frozen_error, *gains = mark_increases([*costs, *(risks[name].gain for name in counted)], tolerance, level)
     risks |= {name: replace(risks[name], gain=gain) for name, gain in zip(counted, gains, strict=True)}
     return Drift(
         error=compare(own_then, own_now),

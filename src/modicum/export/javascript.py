@@ -69,7 +69,7 @@ def _describe_in_cells(cells: CellPartition, name: str, is_form: bool, represent
     attribute, detail = cells.schema[name], cells.detail[name]
     if name not in cells.needed:
         return describe_attribute(attribute, None) | {"kept": False}
-    partition = cells.told(name)[0]
+    partition = cells.code_buckets(name)[0]
     found = describe_attribute(attribute, partition) | {"kept": name in cells.kept}
     if name in cells.kept:
         found["detail"] = describe_buckets(detail)
@@ -78,7 +78,7 @@ def _describe_in_cells(cells: CellPartition, name: str, is_form: bool, represent
     elif is_form:
         found["words"] = _words(attribute)
     else:
-        found["tells"] = {"labels": list(cells.labels(name)), "byCell": cells.told_by_cell(name).tolist()}
+        found["tells"] = {"labels": list(cells.labels(name)), "byCell": cells.cell_codes(name).tolist()}
     return found
 
 

@@ -59,7 +59,7 @@ def _generalization(g: Generalization) -> JsonSchema:
 
 
 def _cells(cells: CellPartition) -> JsonSchema:
-    kept = {name: cells.told(name)[0] for name in cells.kept}
+    kept = {name: cells.code_buckets(name)[0] for name in cells.kept}
     schemas = {
         name: _build_value_schema(kept[name]) if name in kept else _labels(cells.labels(name)) for name in cells.needed
     }
@@ -77,7 +77,7 @@ def _cells(cells: CellPartition) -> JsonSchema:
 def _questionnaire(form: Questionnaire) -> JsonSchema:
     cells = form.cells
     schemas = {
-        name: _build_value_schema(cells.told(name)[0])
+        name: _build_value_schema(cells.code_buckets(name)[0])
         if name in cells.kept
         else {"type": "array", "items": _labels(cells.detail[name].labels), "uniqueItems": True, "minItems": 1}
         for name in cells.needed
@@ -127,7 +127,7 @@ def _build_value_schema(partition: AnyPartition) -> JsonSchema:
 
 def _cell(cells: CellPartition, cell: int, local: Sequence[str], kept: dict[str, AnyPartition]) -> JsonSchema:
     """Write the restrictions of one cell beyond those of each attribute; empty if there are none."""
-    schemas: dict[str, JsonSchema] = {n: {"const": cells.labels(n)[cells.told_by_cell(n)[cell]]} for n in local}
+    schemas: dict[str, JsonSchema] = {n: {"const": cells.labels(n)[cells.cell_codes(n)[cell]]} for n in local}
     box = cells.tree.boxes[cell]
     for name, partition in kept.items():
         mask = box.get(cells.names.index(name))

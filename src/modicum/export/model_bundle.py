@@ -23,14 +23,14 @@ from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Scala
 from modicum.generalization.cells import code_of
 from modicum.generalization.exports import check_form
 from modicum.generalization.loading import Collected, check_collected, content_of, kind_of, with_content
-from modicum.generalization.record_format import Inputs, PredictedRecord, RecordFormat, Told, record_format
+from modicum.generalization.record_format import Inputs, PredictedRecord, RecordFormat, RecordKey, record_format
 from modicum.provenance import identity
 from modicum.table.atomic_writing import check_folder, replacing_folder
 from modicum.table.values import canonical, plain
 
 # Check that a model fits an artifact: the same attributes, and buckets that it knows.
 
-Predict = Callable[[Sequence[Told]], Any]
+Predict = Callable[[Sequence[RecordKey]], Any]
 
 
 def check_bound(
@@ -98,7 +98,7 @@ def _try_predicting(artifact: Collected, predict: Predict) -> None:
         raise ArtifactError("The model must give one prediction per record.")
 
 
-def _make_trials(artifact: Collected) -> Iterator[Told]:
+def _make_trials(artifact: Collected) -> Iterator[RecordKey]:
     """Make records in which every bucket (or cell) occurs at least once."""
     if isinstance(artifact, Questionnaire):
         yield from _make_answers(artifact.cells)
@@ -119,14 +119,14 @@ def _trial_value(partition: AnyPartition, i: int, value: Scalar) -> float:
 
 def _make_cell_trials(cells: CellPartition) -> Iterator[tuple[int, dict[str, float]]]:
     """Make pairs of a cell and values of the kept attributes, with every cell and every bucket."""
-    kept = {name: cells.told(name)[0] for name in cells.kept}
+    kept = {name: cells.code_buckets(name)[0] for name in cells.kept}
     for i in range(max([cells.n_cells, *(len(partition.labels) for partition in kept.values())])):
         cell = i % cells.n_cells
         values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
         yield cell, {name: _trial_value(partition, i, values[name]) for name, partition in kept.items()}
 
 
-def _make_answers(cells: CellPartition) -> Iterator[Told]:
+def _make_answers(cells: CellPartition) -> Iterator[RecordKey]:
     """Make answers to a questionnaire that lead to each cell; they may answer more than is asked."""
     for cell, kept in _make_cell_trials(cells):
         values = dict(zip(cells.names, cells.tree.cells[cell].values, strict=True))
@@ -265,7 +265,7 @@ class Bundle:
         """Whether there is a model, or an artifact whose cells hold its predictions."""
         return self.model is not None or _predicts_itself(self.artifact)
 
-    def predict(self, told: Sequence[Told]) -> list[PredictedRecord]:
+    def predict(self, records: Sequence[RecordKey]) -> list[PredictedRecord]:
         """Predict checked records (`format.check`), each with the probabilities of the classes if known.
 
         Examples
@@ -279,15 +279,15 @@ class Bundle:
         >>> g = md.PrivacyTree(max_leaves=4).fit(X, y).generalization_
         >>> model = make_pipeline(g.encoder(), LogisticRegression()).fit(g.transform(X), y)
         >>> bundle = Bundle(g, model)
-        >>> told = bundle.format.check(g.transform(X[:1]).astype(object).to_dict("records")[0])
-        >>> bundle.predict([told])[0]["prediction"]
+        >>> record = bundle.format.check(g.transform(X[:1]).astype(object).to_dict("records")[0])
+        >>> bundle.predict([record])[0]["prediction"]
         '<=50K'
         """
         if self.model is None:
             if not self.can_predict:
                 raise ArtifactError("This bundle has no model, so it cannot predict.")
-            return [{"prediction": self.format.prediction(each), "probabilities": None} for each in told]
-        frame = self.format.inputs(told, self.inputs)
+            return [{"prediction": self.format.prediction(each), "probabilities": None} for each in records]
+        frame = self.format.inputs(records, self.inputs)
         predicted = plain(self.model.predict(frame).tolist())
         if self.classes is None or not hasattr(self.model, "predict_proba"):
             return [{"prediction": each, "probabilities": None} for each in predicted]

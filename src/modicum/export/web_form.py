@@ -183,7 +183,7 @@ def wording(artifact: Collected) -> list[list[Any] | None]:
     [[None, None]]
     """
     asked = artifact.cells if isinstance(artifact, Questionnaire) else artifact
-    return [_names(asked.told(name)[0]) for name in asked.names]
+    return [_names(asked.code_buckets(name)[0]) for name in asked.names]
 
 
 def _names(partition: AnyPartition) -> list[Any] | None:
@@ -205,11 +205,11 @@ def _group_name(values: tuple[str, ...], partition: Groups) -> str | bool | None
     return True if plain != unordered else None
 
 
-def list_told_labels(cells: CellPartition, name: str) -> list[list[Any]] | None:
+def list_code_labels(cells: CellPartition, name: str) -> list[list[Any]] | None:
     """List every label of an attribute in the cells, with its buckets; None for a kept attribute."""
     if name in cells.kept:
         return None
-    return [[label, codes] for label, codes in zip(cells.labels(name), cells.told(name)[1], strict=True)]
+    return [[label, codes] for label, codes in zip(cells.labels(name), cells.code_buckets(name)[1], strict=True)]
 
 
 # The page
@@ -316,7 +316,7 @@ def _hash(text: str) -> str:
 
 def _script(artifact: Collected, data: Mapping[str, object]) -> str:
     """Join the artifact's module and the page's code, in a block of its own to avoid name clashes."""
-    told = [list_told_labels(artifact, n) for n in artifact.names] if isinstance(artifact, CellPartition) else None
+    told = [list_code_labels(artifact, n) for n in artifact.names] if isinstance(artifact, CellPartition) else None
     data = {**data, "wording": wording(artifact), "told": told}
     own = "\n".join((_PARTS / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     return f"\n{to_javascript(artifact).module}\n{{\nconst page = {literal(data)};\n{own}}}\n"

@@ -381,7 +381,7 @@ class CellPartition(TableExports):
         sizes = self._detail.sizes
         return {n: find_code_sets(self._tree.boxes, j, max(1, sizes[j])) for j, n in enumerate(self.names)}
 
-    def told(self, name: str) -> tuple[AnyPartition, list[tuple[int, ...]]]:
+    def code_buckets(self, name: str) -> tuple[AnyPartition, list[tuple[int, ...]]]:
         """Return an attribute's buckets, and for each of its codes here the buckets that remain possible."""
         if name in self._kept:
             partition = self._kept[name]
@@ -394,10 +394,10 @@ class CellPartition(TableExports):
 
     @cached_property
     def _local_labels(self) -> dict[str, tuple[str, ...]]:
-        local = {name: self.told(name) for name in self.names if name not in self._kept}
+        local = {name: self.code_buckets(name) for name in self.names if name not in self._kept}
         return {name: unique([format_label(p, codes) for codes in sets]) for name, (p, sets) in local.items()}
 
-    def told_by_cell(self, name: str) -> Codes:
+    def cell_codes(self, name: str) -> Codes:
         """Return each cell's code of an attribute that is not kept."""
         return self._code_sets[name][1]
 
@@ -431,7 +431,7 @@ class CellPartition(TableExports):
         own = codes if codes.ndim == 1 else codes[:, self.names.index(attribute)]
         if attribute in self._kept:
             return possible(self._kept[attribute], target, own)
-        partition, code_sets = self.told(attribute)
+        partition, code_sets = self.code_buckets(attribute)
         each = possible(partition, target)
         return np.array([each[list(buckets)].any(axis=0) for buckets in code_sets])[own]
 

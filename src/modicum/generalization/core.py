@@ -166,7 +166,7 @@ class Generalization(GeneralizationExports):
             f"The generalization has no attribute {name!r}; it has {format_names(self.names, limit=8)}."
         )
 
-    def told(self, name: str) -> tuple[AnyPartition, list[tuple[int, ...]]]:
+    def code_buckets(self, name: str) -> tuple[AnyPartition, list[tuple[int, ...]]]:
         """Return an attribute's buckets, and for each code the buckets that remain possible: only that bucket."""
         partition = self[name]
         return partition, [(code,) for code in range(len(partition.labels))]

@@ -269,5 +269,5 @@ def describe_cells(cells: "CellPartition", X: Any = None) -> CellsDescription:
         )
         for cell in order.tolist()
     ]
-    kept = {name: cells.told(name)[0].labels for name in cells.kept}
+    kept = {name: cells.code_buckets(name)[0].labels for name in cells.kept}
     return CellsDescription(tuple(lines), kept, len(cells.needed), len(cells.names))

@@ -324,15 +324,15 @@ _WORDS = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)  # engines with an
 
 
 def in_engine(
-    X: Any, partitions: Sequence[AnyPartition], output: str, beside: Sequence[str] = (), one_pass: bool = False
+    X: Any, partitions: Sequence[AnyPartition], output: str, unchanged: Sequence[str] = (), one_pass: bool = False
 ) -> Any:
-    """Return a lazy table with the columns `beside` unchanged, then the partitions' columns in the given form.
+    """Return a lazy table with the columns `unchanged` as they are, then the partitions' columns in the given form.
 
     If an attribute refuses values, a pass over the data looks for them at once. With `one_pass`, in engines that can
     (DuckDB, Spark), the evaluation of the result fails instead.
     """
     source = Source(X, partitions)
-    columns = {name: nw.col(source.names[name]) for name in beside}
+    columns = {name: nw.col(source.names[name]) for name in unchanged}
     columns |= {partition.name: source.bucket(partition, output) for partition in partitions}
     return select_columns(source, columns, partitions, one_pass)
 
@@ -465,17 +465,17 @@ _DEEPEST = 40  # nested questions
 
 
 def cells_in_engine(
-    X: Any, cells: "CellPartition", output: str, beside: Sequence[str] = (), one_pass: bool = False
+    X: Any, cells: "CellPartition", output: str, unchanged: Sequence[str] = (), one_pass: bool = False
 ) -> Any:
-    """Return a lazy table with the columns `beside` unchanged, then the cells' output in the given form."""
+    """Return a lazy table with the columns `unchanged` as they are, then the cells' output in the given form."""
     chosen = cells.names if output == "values" else cells.needed
-    if not chosen and not beside:
+    if not chosen and not unchanged:
         raise ArtifactError("These cells collect nothing, and engines have no tables without columns.")
     asked = [cells.detail[cells.names[j]] for j in cells.tree.asked]
-    kept = [cells.told(name)[0] for name in cells.kept]
+    kept = [cells.code_buckets(name)[0] for name in cells.kept]
     source = Source(X, [*asked, *kept])
     buckets = {f"(bucket {j})": source.bucket(p, "codes") for j, p in zip(cells.tree.asked, asked, strict=True)}
-    passed = {f"(beside {i})": nw.col(source.names[name]) for i, name in enumerate(beside)}
+    passed = {f"(unchanged {i})": nw.col(source.names[name]) for i, name in enumerate(unchanged)}
     passed |= {_name_kept_column(cells, p.name): source.bucket(p, output) for p in kept}
     inner: Any = nw.from_native(select_columns(source, buckets | passed, [*asked, *kept], one_pass))
     numbered = inner.select(*passed, _cell(cells, 0 if cells.tree.questions else -1).alias(_CELL))
@@ -485,8 +485,8 @@ def cells_in_engine(
         else _build_cell_column(cells, name, output, source.types.get(name))
         for name in chosen
     ]
-    columns = [*(nw.col(f"(beside {i})") for i in range(len(beside))), *outputs]
-    named = zip(columns, [*beside, *chosen], strict=True)
+    columns = [*(nw.col(f"(unchanged {i})") for i in range(len(unchanged))), *outputs]
+    named = zip(columns, [*unchanged, *chosen], strict=True)
     return numbered.select(*(column.alias(name) for column, name in named)).to_native()
 
 
@@ -516,7 +516,7 @@ def _build_cell_column(cells: "CellPartition", name: str, output: str, dtype: An
         values, fitting = representatives(cells.schema[name], own, dtype)
         found = _by_cell(values)
         return found if fitting is None else found.cast(fitting)
-    codes = cells.told_by_cell(name).tolist()
+    codes = cells.cell_codes(name).tolist()
     return _by_cell(codes if output == "codes" else [cells.labels(name)[code] for code in codes])
 
 

@@ -395,7 +395,7 @@ class Questionnaire(Exports):
 
     def _find_partition(self, name: str) -> AnyPartition:
         """Return the partition with the buckets that an attribute's choices combine."""
-        return self.cells.told(name)[0]
+        return self.cells.code_buckets(name)[0]
 
     def _list_kept_choices(self, name: str) -> tuple[BucketChoice, ...] | None:
         """Return a choice for each bucket of a kept attribute; None if it is kept in full detail."""

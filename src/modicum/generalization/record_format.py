@@ -34,7 +34,7 @@ from modicum.typing import Codes
 
 Inputs = Output
 Record = dict[str, Scalar | list[str]]  # attribute → label, value or labels
-Told = tuple[Any, ...]  # a checked record as a key, equal for equal records
+RecordKey = tuple[Any, ...]  # a checked record as a key, equal for equal records
 
 
 class AskedAttribute:
@@ -139,12 +139,12 @@ def cell_inputs(cells: CellPartition, at: Codes, kept: dict[str, list[Any]], kin
     needed, frame = cells.needed, rows(len(at))
     for j, name in enumerate(cells.names):
         if name in kept:
-            columns[name] = column(cells.told(name)[0], kept[name], frame, kind)
+            columns[name] = column(cells.code_buckets(name)[0], kept[name], frame, kind)
         elif kind == "values":
             values = [cell.values[j] for cell in cells.tree.cells]
             columns[name] = build_typed_column(cells.schema[name], values, at, frame)
         elif name in needed:
-            codes = cells.told_by_cell(name)[at]
+            codes = cells.cell_codes(name)[at]
             columns[name] = codes if kind == "codes" else label_codes(codes, cells.labels(name))
     return pd.DataFrame(columns, index=pd.RangeIndex(len(at)))
 
@@ -159,9 +159,9 @@ class QuestionnaireRecords:
         self.form = form
         self.names = form.cells.needed
         self._kept = form.cells.kept
-        self._asked = {name: AskedAttribute(form.cells.told(name)[0]) for name in self.names}
+        self._asked = {name: AskedAttribute(form.cells.code_buckets(name)[0]) for name in self.names}
 
-    def check(self, record: Any) -> Told:
+    def check(self, record: Any) -> RecordKey:
         check_fields(record, self._kept, self.form.cells.names, self.names)
         key = tuple((name, self._own(name, record[name])) for name in self.names if name in record)
         answers = self._answers(key)
@@ -187,18 +187,18 @@ class QuestionnaireRecords:
             raise DataError(f"The entry for {name!r} names all its buckets, which says nothing; leave it out.")
         return tuple(codes)
 
-    def _answers(self, key: Told) -> dict[str, object]:
+    def _answers(self, key: RecordKey) -> dict[str, object]:
         """Convert a key to answers for `Questionnaire.state`."""
         return {name: self._asked[name].answer(own) if name in self._kept else own for name, own in key}
 
-    def record(self, key: Told) -> Record:
+    def record(self, key: RecordKey) -> Record:
         found: Record = {}
         for name, own in key:
             asked = self._asked[name]
             found[name] = asked.word(own) if name in self._kept else [asked.partition.labels[code] for code in own]
         return found
 
-    def inputs(self, keys: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+    def inputs(self, keys: Sequence[RecordKey], kind: Inputs) -> pd.DataFrame:
         if kind != "values":
             raise ParameterError(
                 "A questionnaire's records have different attributes; use inputs='values' for a model."
@@ -208,7 +208,7 @@ class QuestionnaireRecords:
         kept = {name: [dict(key)[name] for key in keys] for name in self._kept}
         return cell_inputs(self.form.cells, cells, kept, kind)
 
-    def prediction(self, key: Told) -> bool | int | float | str | None:
+    def prediction(self, key: RecordKey) -> bool | int | float | str | None:
         return self.form.state(self._answers(key)).prediction
 
 
@@ -230,19 +230,19 @@ class RecordFormat(Protocol):
         """The attributes that a record may have, in order."""
         ...
 
-    def check(self, record: Any) -> Told:
+    def check(self, record: Any) -> RecordKey:
         """Convert a valid record to a key; the error for any other record repeats none of its content."""
         ...
 
-    def record(self, key: Told) -> Record:
+    def record(self, key: RecordKey) -> Record:
         """Convert a key to a record, as plain data in the artifact's order."""
         ...
 
-    def inputs(self, keys: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+    def inputs(self, keys: Sequence[RecordKey], kind: Inputs) -> pd.DataFrame:
         """Build a model's input for these records, as `transform` does with this `output`."""
         ...
 
-    def prediction(self, key: Told) -> bool | int | float | str | None:
+    def prediction(self, key: RecordKey) -> bool | int | float | str | None:
         """Return the artifact's own prediction; None if a model is needed."""
         ...
 
@@ -277,21 +277,21 @@ class _PlainRecords:
         self.names = g.needed
         self._asked = [AskedAttribute(g[name]) for name in self.names]
 
-    def check(self, record: Any) -> Told:
+    def check(self, record: Any) -> RecordKey:
         check_fields(record, self.names, self.generalization.names)
         return tuple(asked.check(record[asked.name]) for asked in self._asked)
 
-    def record(self, key: Told) -> Record:
+    def record(self, key: RecordKey) -> Record:
         return {asked.name: asked.word(own) for asked, own in zip(self._asked, key, strict=True)}
 
-    def inputs(self, keys: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+    def inputs(self, keys: Sequence[RecordKey], kind: Inputs) -> pd.DataFrame:
         own = dict(zip(self.names, zip(*keys, strict=True), strict=True)) if keys else dict.fromkeys(self.names, ())
         chosen = self.generalization.names if kind == "values" else self.names
         frame = rows(len(keys))
         columns = {name: column(self.generalization[name], own.get(name), frame, kind) for name in chosen}
         return pd.DataFrame(columns, index=pd.RangeIndex(len(keys)))
 
-    def prediction(self, key: Told) -> None:
+    def prediction(self, key: RecordKey) -> None:
         return None
 
 
@@ -301,20 +301,20 @@ class _CellRecords:
     def __init__(self, cells: CellPartition) -> None:
         self.cells = cells
         self.names = cells.needed
-        self._kept = [AskedAttribute(cells.told(name)[0]) for name in cells.kept]
+        self._kept = [AskedAttribute(cells.code_buckets(name)[0]) for name in cells.kept]
         self._local = [name for name in self.names if name not in cells.kept]
         self._codes = {name: {label: i for i, label in enumerate(cells.labels(name))} for name in self._local}
 
     @cached_property
-    def _cells_by_codes(self) -> dict[Told, list[int]]:
+    def _cells_by_codes(self) -> dict[RecordKey, list[int]]:
         """The cells with each combination of codes of the attributes that are not kept."""
-        cells_by_codes: dict[Told, list[int]] = {}
-        columns = [self.cells.told_by_cell(name).tolist() for name in self._local]
+        cells_by_codes: dict[RecordKey, list[int]] = {}
+        columns = [self.cells.cell_codes(name).tolist() for name in self._local]
         for cell in range(self.cells.n_cells):
             cells_by_codes.setdefault(tuple(column[cell] for column in columns), []).append(cell)
         return cells_by_codes
 
-    def check(self, record: Any) -> Told:
+    def check(self, record: Any) -> RecordKey:
         check_fields(record, self.names, self.cells.names)
         local = tuple(bucket_code(self._codes[name], name, record[name]) for name in self._local)
         kept = tuple(asked.check(record[asked.name]) for asked in self._kept)
@@ -332,17 +332,17 @@ class _CellRecords:
         code = asked.code_in(self.cells.detail.partitions[j], own)
         return code >= 0 and bool(mask[code])
 
-    def record(self, key: Told) -> Record:
+    def record(self, key: RecordKey) -> Record:
         kept = {asked.name: asked.word(own) for asked, own in zip(self._kept, key[1:], strict=True)}
         return {
-            name: kept[name] if name in kept else self.cells.labels(name)[self.cells.told_by_cell(name)[key[0]]]
+            name: kept[name] if name in kept else self.cells.labels(name)[self.cells.cell_codes(name)[key[0]]]
             for name in self.names
         }
 
-    def inputs(self, keys: Sequence[Told], kind: Inputs) -> pd.DataFrame:
+    def inputs(self, keys: Sequence[RecordKey], kind: Inputs) -> pd.DataFrame:
         cells = np.array([key[0] for key in keys], dtype=np.int64)
         kept = {a.name: [key[1 + i] for key in keys] for i, a in enumerate(self._kept)}
         return cell_inputs(self.cells, cells, kept, kind)
 
-    def prediction(self, key: Told) -> bool | int | float | str | None:
+    def prediction(self, key: RecordKey) -> bool | int | float | str | None:
         return None if self.cells.kept else self.cells.tree.cells[key[0]].prediction

@@ -91,7 +91,7 @@ def _of_one_type(values: Predictions) -> Predictions:
     return found if found.ndim == 1 and found.dtype.kind in "biufU" else values.astype(str)
 
 
-def ask_in_stead(
+def ask_representatives(
     model: Model, X: Any, columns: Sequence[str], with_columns: Callable[[Sequence[str]], Any]
 ) -> Predictions:
     """Get predictions for records with representative values; if the model fails, report the columns that cause it.

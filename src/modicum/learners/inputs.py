@@ -42,7 +42,7 @@ class Inputs:
         """The same from the records' buckets (`artifact.codes`), except for the attributes `without`."""
         if isinstance(artifact, Generalization):
             shown = [(j, p) for j, p in enumerate(artifact.partitions) if p.name not in without]
-            return cls.beside([cls.of_partition(p, codes[:, j]) for j, p in shown], len(codes))
+            return cls.join([cls.of_partition(p, codes[:, j]) for j, p in shown], len(codes))
         return cls(codes, tuple(artifact.sizes), np.zeros((len(codes), 0)))
 
     @classmethod
@@ -57,7 +57,7 @@ class Inputs:
         return cls(codes[:, None], (len(partition.labels),), np.zeros((n, 0)))
 
     @classmethod
-    def beside(cls, parts: Sequence["Inputs"], n: int) -> "Inputs":
+    def join(cls, parts: Sequence["Inputs"], n: int) -> "Inputs":
         """Join several inputs of the same n rows."""
         return cls(
             codes=np.hstack([np.zeros((n, 0), dtype=np.int64), *(part.codes for part in parts)]),

@@ -70,16 +70,16 @@ def resolve_columns(frame: Any, names: Sequence[str] | None, *others: str | None
     return table, columns
 
 
-def alike(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
+def number_equal_rows(table: nw.DataFrame[Any], names: Sequence[str]) -> Ints:
     """Number the records so that two share a number exactly if they are equal in these columns.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from modicum.measures.anonymity import alike
+    >>> from modicum.measures.anonymity import number_equal_rows
     >>> from modicum.table.frames import as_frame
     >>> table = as_frame(pd.DataFrame({"age": [31, None, 31, None], "job": ["a", "a", "a", "a"]}))
-    >>> alike(table, ["age", "job"]).tolist()
+    >>> number_equal_rows(table, ["age", "job"]).tolist()
     [1, 0, 1, 0]
     """
     if not names:
@@ -105,7 +105,7 @@ def size_counts(frame: Any, names: Sequence[str] | None, person: str | None = No
     if person is None:
         sizes = sizes_of(_encode_columns(table, columns)) if columns else np.array([len(table)])
     else:
-        sizes = np.bincount(count_group_values(alike(table, columns), value_codes(table[person])).group)
+        sizes = np.bincount(count_group_values(number_equal_rows(table, columns), value_codes(table[person])).group)
     return np.unique(sizes, return_counts=True)
 
 
@@ -207,8 +207,8 @@ def sensitive_column(frame: Any, quasi_identifiers: Sequence[str], name: str) ->
         if not len(combinations):
             raise DataError(EMPTY)
         table = combinations.rename(dict(zip(keys, [*names, name], strict=True)))
-        return Sensitive(alike(table, names), table[name], records)
-    return Sensitive(alike(table, names), table[name])
+        return Sensitive(number_equal_rows(table, names), table[name], records)
+    return Sensitive(number_equal_rows(table, names), table[name])
 
 
 def sensitive_names(frame: Any, quasi_identifiers: Sequence[str], name: str, parameter: str) -> tuple[Any, list[str]]:
@@ -373,7 +373,7 @@ def _most_frequent(frame: Any, quasi_identifiers: Sequence[str], label: str) -> 
         groups = pairs.group_by(keys).agg(nw.col(MANY).sum(), nw.col(MANY).max().alias("modicum_most"))
         sums = collect_arrow(groups.select(nw.col(MANY).sum(), nw.col("modicum_most").sum()))
         return int(sums[MANY][0] or 0), int(sums["modicum_most"][0] or 0)
-    held = count_group_values(alike(table, names), value_codes(table[label]))
+    held = count_group_values(number_equal_rows(table, names), value_codes(table[label]))
     most = np.zeros(len(held.sizes), dtype=np.int64)
     np.maximum.at(most, held.group, held.count)
     return int(held.sizes.sum()), int(most.sum())

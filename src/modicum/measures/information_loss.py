@@ -125,7 +125,7 @@ def _records_in_engine(g: Generalization | CellPartition, X: Any) -> _LossRecord
 
 def _mean_loss(g: Generalization | CellPartition, j: int, records: _LossRecords) -> float:
     """Return the mean loss of the j-th attribute."""
-    partition, outputs = g.told(g.names[j])
+    partition, outputs = g.code_buckets(g.names[j])
     if isinstance(partition, Dropped | FullDetail):
         return float(isinstance(partition, Dropped))
     if isinstance(partition, Groups):

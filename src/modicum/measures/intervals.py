@@ -287,7 +287,7 @@ def change(
     )
 
 
-def grown(changes: Sequence[MeanChange], tolerance: float = 0.0, level: float = LEVEL) -> list[MeanChange]:
+def mark_increases(changes: Sequence[MeanChange], tolerance: float = 0.0, level: float = LEVEL) -> list[MeanChange]:
     """Return the changes with `adjusted` and `is_worse`: which of them increased significantly beyond the tolerance.
 
     The chance that any of them is wrongly called worse is at most 1 − level.
@@ -295,11 +295,11 @@ def grown(changes: Sequence[MeanChange], tolerance: float = 0.0, level: float = 
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.measures.intervals import change, grown
+    >>> from modicum.measures.intervals import change, mark_increases
     >>> few, many = np.array([1] * 300 + [0] * 700), np.array([1] * 360 + [0] * 640)
-    >>> [found.is_worse for found in grown([change(few, many), change(few, few)])]
+    >>> [found.is_worse for found in mark_increases([change(few, many), change(few, few)])]
     [True, False]
-    >>> [found.is_worse for found in grown([change(few, many), change(few, few)], tolerance=0.05)]
+    >>> [found.is_worse for found in mark_increases([change(few, many), change(few, few)], tolerance=0.05)]
     [False, False]
     """
     from scipy.stats import t

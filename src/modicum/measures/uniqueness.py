@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from modicum.errors import ParameterError
-from modicum.measures.anonymity import alike, count_group_values
+from modicum.measures.anonymity import count_group_values, number_equal_rows
 from modicum.measures.intervals import LEVEL, Interval, mean_interval
 from modicum.table.frames import as_frame
 from modicum.table.plain_data import PlainResult
@@ -235,7 +235,7 @@ def crowd(
     >>> found.groups, found.smallest, round(found.alone, 3), round(found.linked, 3)
     (2, 1, 0.333, 0.667)
     """
-    groups = alike(as_frame(X), list(columns))
+    groups = number_equal_rows(as_frame(X), list(columns))
     people = np.bincount(groups) if persons is None else np.bincount(count_group_values(groups, persons).group)
     own = people[groups]
     alone = (own == 1).astype(np.float64)

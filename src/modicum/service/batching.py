@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 from modicum.export.model_bundle import Bundle
-from modicum.generalization.record_format import Told
+from modicum.generalization.record_format import RecordKey
 from modicum.service.stores.store import PATIENCE, Entry, Store, StoreUnavailable
 
 Item = TypeVar("Item")
@@ -28,7 +28,7 @@ class Busy(Exception):
     """Too much waits already."""
 
 
-class Together(Generic[Item, Result]):
+class Batcher(Generic[Item, Result]):
     """Calls from an event loop, run in batches by one thread.
 
     Parameters
@@ -41,8 +41,8 @@ class Together(Generic[Item, Result]):
     Examples
     --------
     >>> import asyncio
-    >>> from modicum.service.batching import Together
-    >>> doubled = Together(lambda numbers: [2 * number for number in numbers], "doubling")
+    >>> from modicum.service.batching import Batcher
+    >>> doubled = Batcher(lambda numbers: [2 * number for number in numbers], "doubling")
     >>> async def several():
     ...     return await asyncio.gather(*map(doubled, [1, 2, 3]))
     >>> asyncio.run(several())
@@ -138,16 +138,16 @@ class RememberedPredictions:
     def __init__(self, bundle: Bundle, remembered: int = REMEMBERED) -> None:
         self._bundle = bundle
         self._most = remembered
-        self._known: OrderedDict[Told, bytes] = OrderedDict()
-        self._together: Together[Told, bytes] = Together(self._predict_records, "modicum-predicting")
+        self._known: OrderedDict[RecordKey, bytes] = OrderedDict()
+        self._batcher: Batcher[RecordKey, bytes] = Batcher(self._predict_records, "modicum-predicting")
 
-    async def __call__(self, record: Told) -> bytes:
+    async def __call__(self, record: RecordKey) -> bytes:
         """Return the answer for a checked record."""
         answer = self._known.get(record)
         if answer is not None:
             self._known.move_to_end(record)
             return answer
-        answer = await self._together(record)
+        answer = await self._batcher(record)
         self._known[record] = answer
         if len(self._known) > self._most:
             self._known.popitem(last=False)
@@ -155,9 +155,9 @@ class RememberedPredictions:
 
     def close(self) -> None:
         """Stop predicting."""
-        self._together.close()
+        self._batcher.close()
 
-    def _predict_records(self, records: list[Told]) -> list[bytes]:
+    def _predict_records(self, records: list[RecordKey]) -> list[bytes]:
         distinct = list(dict.fromkeys(records))
         answers = [json.dumps(answer, allow_nan=False).encode() for answer in self._bundle.predict(distinct)]
         answer_of = dict(zip(distinct, answers, strict=True))
@@ -180,17 +180,19 @@ class Writer:
     ----------
     store : Store
     version : identity of the artifact that records are collected under
-    beside : other versions that the store may hold
+    other_versions : other versions that the store may hold
     patience : seconds after which callers stop waiting for the store
     """
 
-    def __init__(self, store: Store, version: str, beside: Collection[str] = (), patience: float = PATIENCE) -> None:
+    def __init__(
+        self, store: Store, version: str, other_versions: Collection[str] = (), patience: float = PATIENCE
+    ) -> None:
         self._store = store
         self._version = version
-        self._beside = frozenset(beside)
+        self._other_versions = frozenset(other_versions)
         self._patience = patience
         self._answered = -_RECENT
-        self._together: Together[Entry | None, bool] = Together(
+        self._batcher: Batcher[Entry | None, bool] = Batcher(
             self._write_entries, "modicum-writing", common=StoreUnavailable
         )
 
@@ -211,19 +213,19 @@ class Writer:
     async def _wait_for(self, item: Entry | None) -> bool:
         try:
             async with asyncio.timeout(self._patience):
-                return await self._together(item)
+                return await self._batcher(item)
         except TimeoutError:
             raise StoreUnavailable("The store does not answer.") from None
 
     def close(self) -> None:
         """Store what waits, then stop; give up on a store that does not answer."""
-        self._together.close(2 * self._patience)
+        self._batcher.close(2 * self._patience)
 
     def _write_entries(self, items: Sequence[Entry | None]) -> list[bool]:
         self._answered = -_RECENT  # until it does
         entries = [item for item in items if item is not None]
-        there = iter(self._store.write(entries, self._beside))
+        there = iter(self._store.write(entries, self._other_versions))
         if not entries:
-            self._store.check(self._version, self._beside)
+            self._store.check(self._version, self._other_versions)
         self._answered = time.monotonic()
         return [True if item is None else next(there) for item in items]

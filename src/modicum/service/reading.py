@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from modicum.errors import DataError, check_number
 from modicum.export.model_bundle import Bundle
 from modicum.generalization import CellPartition, Questionnaire
-from modicum.generalization.record_format import Told
+from modicum.generalization.record_format import RecordKey
 
 # Limits for one client: size and rate of requests
 
@@ -225,9 +225,9 @@ class SentRecords:
     def __init__(self, bundle: Bundle) -> None:
         self._identity, self._format = bundle.identity, bundle.format
         self._remembers = isinstance(bundle.artifact, Questionnaire)
-        self._known: OrderedDict[str, Told] = OrderedDict()
+        self._known: OrderedDict[str, RecordKey] = OrderedDict()
 
-    def read_record(self, fields: Mapping[str, object]) -> Told:
+    def read_record(self, fields: Mapping[str, object]) -> RecordKey:
         """Return the record if it belongs to the artifact and is no finer."""
         if not isinstance(fields["generalization"], str):
             raise HTTPException(422, "The field 'generalization' must be a text.")
@@ -240,7 +240,7 @@ class SentRecords:
         except RecursionError:
             raise HTTPException(422, "The field 'record' is nested too deeply.") from None
 
-    def _check_cached(self, record: Any) -> Told:
+    def _check_cached(self, record: Any) -> RecordKey:
         text = json.dumps(record)
         found = self._known.pop(text, None)
         if found is None:
@@ -316,7 +316,9 @@ def largest_body(bundle: Bundle) -> int:
     """Return the bytes of the largest valid request, with every letter escaped."""
     artifact = bundle.artifact
     if isinstance(artifact, Questionnaire):
-        record: Mapping[str, object] = {name: [*artifact.cells.told(name)[0].labels] for name in bundle.format.names}
+        record: Mapping[str, object] = {
+            name: [*artifact.cells.code_buckets(name)[0].labels] for name in bundle.format.names
+        }
     else:
         every = {
             n: artifact.labels(n) if isinstance(artifact, CellPartition) else artifact[n].labels

@@ -94,41 +94,41 @@ def replacing_folder(
     ...     (target / "a.txt").read_text()
     'done'
     """
-    with beside_folder(folder, may_replace, what) as beside:
+    with new_folder(folder, may_replace, what) as temporary:
         for name, content in files.items():
-            (Path(beside) / name).write_bytes(content)
+            (Path(temporary) / name).write_bytes(content)
 
 
 @contextmanager
-def beside_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what: str = "folder") -> Iterator[str]:
+def new_folder(folder: str | os.PathLike[str], may_replace: MayReplace, what: str = "folder") -> Iterator[str]:
     """Yield an empty folder that replaces `folder` if the block succeeds and is deleted if it fails.
 
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from modicum.table.atomic_writing import beside_folder
+    >>> from modicum.table.atomic_writing import new_folder
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     target = pathlib.Path(folder) / "new"
-    ...     with beside_folder(target, lambda path: False) as beside:
-    ...         _ = (pathlib.Path(beside) / "a.txt").write_text("done")
+    ...     with new_folder(target, lambda path: False) as temporary:
+    ...         _ = (pathlib.Path(temporary) / "a.txt").write_text("done")
     ...     (target / "a.txt").read_text()
     'done'
     """
     target = check_folder(folder, may_replace, what)
-    beside = target.parent / f".modicum-{secrets.token_hex(8)}"
-    old = beside.with_name(beside.name + "-old")
+    temporary = target.parent / f".modicum-{secrets.token_hex(8)}"
+    old = temporary.with_name(temporary.name + "-old")
     try:
-        beside.mkdir()
-        yield str(beside)
+        temporary.mkdir()
+        yield str(temporary)
         if target.exists():
             target.rename(old)
-        beside.rename(target)
+        temporary.rename(target)
     except OSError as error:
         raise DataError(f"The {what} {os.fspath(folder)!r} cannot be written: {error.strerror}.") from None
     finally:
         if old.exists() and not target.exists():  # interrupted between the two renames
             old.rename(target)
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 

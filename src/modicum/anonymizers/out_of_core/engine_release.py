@@ -19,10 +19,10 @@ from modicum.anonymizers.task import Needs, check_limits, parts_of, requirement_
 from modicum.engines.coding import schema_at
 from modicum.engines.partitioned_writing import (
     check_place,
-    lasting,
+    open_result,
     put_release,
     reopen_table,
-    room_beside,
+    working_folder,
     write_parts,
 )
 from modicum.engines.table import EngineTable, collect_arrow
@@ -49,7 +49,7 @@ def release_at(
     file_schema = _build_file_schema(owner, task)
     measured: list[Release] = []
     label = schema.label if schema.label is not None and has_classes(table, schema.label) else None
-    with room_beside(table, path) as room, reopen_table(table, write_parts(table, work, room)) as parts:
+    with working_folder(table, path) as room, reopen_table(table, write_parts(table, work, room)) as parts:
         losses = _measure_losses(parts, task)
 
         def check(written: EngineTable) -> None:
@@ -63,7 +63,7 @@ def release_at(
             check,
             file_schema,
         )
-    return replace(measured[0], frame=lasting(table, path, partition_by, file_schema))
+    return replace(measured[0], frame=open_result(table, path, partition_by, file_schema))
 
 
 def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequence[str], rows_at_once: Any) -> None:

@@ -120,7 +120,7 @@ class ImputationView:
     def with_value(self, code: int) -> Inputs:
         """Return the other attributes, with one value for everyone."""
         same = Inputs(np.full_like(self.value.codes, code), self.value.sizes, self.value.numbers)
-        return Inputs.beside([self.rest, same], len(self.rest))
+        return Inputs.join([self.rest, same], len(self.rest))
 
 
 class Viewer:
@@ -140,7 +140,7 @@ class Viewer:
         parts = [] if self._raw is None else [Inputs.of(self._raw, as_frame(side.X).select(self._seen))]
         labels = np.asarray(self._classes.get_indexer(pd.Index(side.y)), dtype=np.int64)
         value = _column(self._candidates.encode(side.X), self._candidates.size)
-        return ImputationView(Inputs.beside(parts, len(side)), value, _column(labels, len(self._classes)))
+        return ImputationView(Inputs.join(parts, len(side)), value, _column(labels, len(self._classes)))
 
 
 class Without:
@@ -177,7 +177,7 @@ class Without:
         if way == NAIVE:
             return np.tile(self._shares, (len(seen.rest), 1))
         if way == DIRECT:
-            return _chances(self._direct, Inputs.beside([seen.rest, seen.label], len(seen.rest)))[:, :-1]
+            return _chances(self._direct, Inputs.join([seen.rest, seen.label], len(seen.rest)))[:, :-1]
         prior = self._chances_by(NAIVE, seen) if way == OWN else _chances(self._prior, seen.rest)[:, :-1]
         return prior * self._chances_of_label(seen)
 
@@ -193,9 +193,9 @@ class Without:
         if OWN_AND_ELSE in ways:
             self._prior = self._portfolio(known.rest, value)
         if DIRECT in ways:
-            self._direct = self._portfolio(Inputs.beside([known.rest, label], n), value)
+            self._direct = self._portfolio(Inputs.join([known.rest, label], n), value)
         if OWN in ways or OWN_AND_ELSE in ways:
-            self._own = self._portfolio(Inputs.beside([known.rest, value], n), label)
+            self._own = self._portfolio(Inputs.join([known.rest, value], n), label)
 
     def _portfolio(self, inputs: Inputs, wanted: Inputs) -> Portfolio:
         distinct, cells = inputs.distinct()

@@ -174,7 +174,7 @@ def _attribute(frame: nw.DataFrame[Any], name: str, schema: Schema | None) -> At
 
 def _inputs(frame: nw.DataFrame[Any], predictors: Sequence[str], schema: Schema | None) -> Inputs:
     if not predictors:
-        return Inputs.beside([], len(frame))
+        return Inputs.join([], len(frame))
     chosen = Schema(attributes=tuple(_attribute(frame, name, schema) for name in predictors))
     visible = frame.select(list(predictors))
     return Inputs.of(raw_generalization(visible, chosen), visible)

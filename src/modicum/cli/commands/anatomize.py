@@ -83,7 +83,7 @@ def anatomize(
     """
     import modicum as md
     from modicum.cli.input_files import Roles, drop_unlabelled
-    from modicum.cli.release_files import anatomize_there, check_release_options, parse_sensitive, read_records
+    from modicum.cli.release_files import anatomize_in_engine, check_release_options, parse_sensitive, read_records
 
     _check_folder(output)
     options.check_report_options(report, engine=engine, purpose=purpose, people=people, by=by, population=population)
@@ -95,7 +95,7 @@ def anatomize(
         made = md.Anatomy(l, None, grouping="dealt", max_suppressed=max_suppressed, random_state=seed)
         written = format or ("parquet" if engine == "spark" else "csv")
         with notes.status("Making groups in the engine …"):
-            unknown, noticed = anatomize_there(file, output, engine, roles, made, sensitive, written, drop_missing)
+            unknown, noticed = anatomize_in_engine(file, output, engine, roles, made, sensitive, written, drop_missing)
         _show_release(made.release_, l, output, as_json, noticed, {"without_sensitive_value": unknown})
         return
     table, found = read_records(file, roles)

@@ -106,7 +106,7 @@ def anonymize(
     import modicum as md
     from modicum.cli.input_files import Roles
     from modicum.cli.release_files import (
-        anonymize_there,
+        anonymize_in_engine,
         check_release_options,
         parse_quasi_identifiers,
         read_records,
@@ -140,7 +140,9 @@ def anonymize(
         if max_suppressed:
             raise ParameterError("The option --max-suppressed does not work with --engine; leave one of them out.")
         with notes.status("Making groups in the engine …"):
-            release, share = anonymize_there(file, output, engine, roles, anonymizer, rows_at_once, quasi_identifiers)
+            release, share = anonymize_in_engine(
+                file, output, engine, roles, anonymizer, rows_at_once, quasi_identifiers
+            )
         _show(release, output, as_json, majority=share)
         return
     if rows_at_once is not None:

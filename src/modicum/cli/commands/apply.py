@@ -53,26 +53,26 @@ def apply(
     used = engine or "duckdb"
     _check_places(artifact, file, output, used, bool(partition_by))
     with open_table(file, used, g.schema, missing or (), only=g.needed, ordered=True) as table:
-        beside = options.names(keep_columns, table.columns) or []
-        _refuse_detail(g, beside)
+        unchanged = options.names(keep_columns, table.columns) or []
+        _refuse_detail(g, unchanged)
         chosen = list(g.names if form == "values" else g.needed)
-        if not chosen and not beside:
+        if not chosen and not unchanged:
             raise DataError("This generalization collects nothing, so there is nothing to write; see --keep-columns.")
-        result = _apply_in_engine(g, table, form, chosen, beside)
-        parts = options.names(partition_by, [*beside, *chosen], "the result") or []
+        result = _apply_in_engine(g, table, form, chosen, unchanged)
+        parts = options.names(partition_by, [*unchanged, *chosen], "the result") or []
         _write(table, file, result, [g.schema[name] for name in g.needed], output, parts)
     out.print(f"Written to {output}.", markup=False)
 
 
 def _apply_in_engine(
-    g: Generalization | CellPartition, table: EngineTable, form: str, chosen: list[str], beside: list[str]
+    g: Generalization | CellPartition, table: EngineTable, form: str, chosen: list[str], unchanged: list[str]
 ) -> Any:
     from modicum.generalization import CellPartition
     from modicum.generalization.lazy import cells_in_engine, in_engine
 
     if isinstance(g, CellPartition):
-        return cells_in_engine(table.native, g, form, beside=beside, one_pass=True)
-    return in_engine(table.native, [g[name] for name in chosen], form, beside=beside, one_pass=True)
+        return cells_in_engine(table.native, g, form, unchanged=unchanged, one_pass=True)
+    return in_engine(table.native, [g[name] for name in chosen], form, unchanged=unchanged, one_pass=True)
 
 
 def _write(
@@ -102,8 +102,8 @@ def _check_places(artifact: Path, file: str, output: str, engine: str, parted: b
         raise DataError(f"The output {output!r} would overwrite its input {file!r} or lie in it; give another name.")
 
 
-def _refuse_detail(g: Generalization | CellPartition, beside: list[str]) -> None:
-    collected = [name for name in beside if name in g.names]
+def _refuse_detail(g: Generalization | CellPartition, unchanged: list[str]) -> None:
+    collected = [name for name in unchanged if name in g.names]
     if collected:
         raise DataError(
             f"The column {collected[0]!r} is an attribute of this generalization; copying it would keep its full "

@@ -170,7 +170,7 @@ def _by_attribute(artifact: Collected) -> Generalization:
     if isinstance(artifact, Generalization):
         return artifact
     cells: CellPartition = artifact.cells if isinstance(artifact, Questionnaire) else artifact
-    return Generalization(cells.schema, [cells.told(name)[0] for name in cells.names])
+    return Generalization(cells.schema, [cells.code_buckets(name)[0] for name in cells.names])
 
 
 def _table(found: MultiBreachResult, names: Sequence[str]) -> Table:

@@ -21,7 +21,7 @@ from modicum.evaluation.evidence.release_learning import (
     hold_out,
     making_trial,
 )
-from modicum.measures.anonymity import alike, count_group_values
+from modicum.measures.anonymity import count_group_values, number_equal_rows
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import Interval, mean_interval
 from modicum.measures.uniqueness import Crowd, check_population, crowd
@@ -322,7 +322,7 @@ class AnatomyAttribute:
 def measure_sensitive(release: AnatomyRelease, name: str) -> SensitiveMeasured:
     """Measure a sensitive table by itself."""
     table, gid = as_frame(release.sensitive_tables[name]), release.group_column(name)
-    found = count_group_values(alike(table, [gid]), alike(table, [name]))
+    found = count_group_values(number_equal_rows(table, [gid]), number_equal_rows(table, [name]))
     return SensitiveMeasured(
         name=name,
         l=int(l_diversity(table.to_native(), [gid], name, kind="frequency")),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from modicum.measures.anonymity import alike, count_group_values, k_anonymity
+from modicum.measures.anonymity import count_group_values, k_anonymity, number_equal_rows
 from modicum.measures.closeness import Distance, t_closeness
 from modicum.measures.diversity import l_diversity
 from modicum.measures.intervals import Interval, mean_interval
@@ -215,7 +215,7 @@ def value_targets(frame: Any, name: str, known: Attribute | None = None) -> tupl
     table = as_frame(frame)
     attribute = known or infer_attribute(column(table, name))
     if attribute.is_category or table[name].n_unique() <= MOST_VALUES:
-        codes = alike(table, [name])
+        codes = number_equal_rows(table, [name])
         return codes, int(codes.max()) + 1, False
     target = Target.fit(table, attribute, BINS)
     return target.encode(table), target.size, True
@@ -238,6 +238,6 @@ def group_inference(
         values=size,
         in_ranges=in_ranges,
         naive=float(np.unique(codes, return_counts=True)[1].max() / len(codes)),
-        release=guess_from_groups(alike(as_frame(released), quasi), codes),
-        raw=guess_from_groups(alike(as_frame(raw), quasi), codes),
+        release=guess_from_groups(number_equal_rows(as_frame(released), quasi), codes),
+        raw=guess_from_groups(number_equal_rows(as_frame(raw), quasi), codes),
     )

@@ -64,10 +64,10 @@ class Candidate(PlainResult):
     @property
     def name(self) -> str:
         """The minimizer and its parameters, as text."""
-        return f"{self.minimizer}({self.told_parameters})"
+        return f"{self.minimizer}({self.parameters_text})"
 
     @property
-    def told_parameters(self) -> str:
+    def parameters_text(self) -> str:
         """The parameters, as text."""
         return ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
 

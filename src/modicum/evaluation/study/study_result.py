@@ -270,7 +270,7 @@ def _row(c: Candidate, on_front: bool) -> dict[str, object]:
         "seed": c.seed,
         "train_size": c.train_size,
         "minimizer": c.minimizer,
-        "parameters": c.told_parameters,
+        "parameters": c.parameters_text,
         "buckets": count_asked_buckets(c.generalization),
         "attributes": len(c.generalization.needed),
         "on_front": on_front,

@@ -251,7 +251,7 @@ def select_cells(
     if output == "values":
         cells.to_dict()  # refuses values of actual people
     passed = check_keep(keep, cells.names)
-    unchanged = [(name, column(cells.told(name)[0], dialect, output)) for name in cells.kept]
+    unchanged = [(name, column(cells.code_buckets(name)[0], dialect, output)) for name in cells.kept]
     asked = [cells.names[j] for j in cells.tree.asked]
     place = {name: f"{_free_name(cells, passed)}_{j}" for j, name in enumerate(asked)}
     coded = [(place[name], column(cells.detail[name], dialect, "codes")) for name in asked]
@@ -303,7 +303,7 @@ def _build_cell_column(cells: CellPartition, name: str, cell: str, dialect: Dial
         j = cells.names.index(name)
         found = values(cells.schema[name], [each.values[j] for each in cells.tree.cells], dialect)
     else:
-        labels, codes = cells.labels(name), cells.told_by_cell(name).tolist()
+        labels, codes = cells.labels(name), cells.cell_codes(name).tolist()
         found = [number(code) if output == "codes" else dialect.literal(labels[code], name) for code in codes]
     groups: dict[str, list[int]] = {}
     for i, node in enumerate(found):

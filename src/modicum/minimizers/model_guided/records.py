@@ -18,7 +18,7 @@ from modicum.errors import DataError, ParameterError
 from modicum.generalization.bins import Scalar
 from modicum.generalization.build import plain, value_of
 from modicum.generalization.representatives import build_typed_column
-from modicum.learners.asking import Model, Predictions, ask_in_stead
+from modicum.learners.asking import Model, Predictions, ask_representatives
 from modicum.minimizers.model_guided.outcomes import Outcomes
 from modicum.table.codes import CategoryCoding, Coder, Coding, usual_code
 from modicum.table.frames import as_frame, column, is_array, numbers, same_kind, texts
@@ -338,7 +338,7 @@ class Records:
             stays = np.array([name not in chosen for name in names])
             return self._feed(np.where(stays, self.exact[:1], matrix))
 
-        return ask_in_stead(self.model, self._feed(matrix), names, with_columns)
+        return ask_representatives(self.model, self._feed(matrix), names, with_columns)
 
     @cached_property
     def _known(self) -> "_Memory":

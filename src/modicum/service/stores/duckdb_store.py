@@ -19,7 +19,7 @@ from modicum.service.stores.store import (
     StoredArtifact,
     StoreRefused,
     StoreUnavailable,
-    are_there,
+    match_stored,
     next_place,
 )
 
@@ -94,7 +94,7 @@ class DuckDBStore:
         except (duckdb.Error, ValueError) as error:
             raise DataError(f"The store {path!r} cannot be opened: {_reason(str(error))}.") from None
 
-    def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
+    def write(self, entries: Sequence[Entry], other_versions: Collection[str] = ()) -> list[bool]:
         """Store all entries or none, and return which are there."""
         if not entries:
             return []
@@ -104,19 +104,21 @@ class DuckDBStore:
             if versions <= self._listed:
                 self._all(_INSERT, columns)  # a transaction of its own
             else:
-                self._write_first(versions, beside, columns)
+                self._write_first(versions, other_versions, columns)
         except StoreRefused:  # rare: an id is taken; a check each time would halve the speed
-            self._write_first(versions, beside, columns, "ON CONFLICT DO NOTHING")
-            return are_there(entries, self._find_entries("id IN (SELECT unnest(?::UUID[]))", columns[0]))
-        return are_there(entries, None)
+            self._write_first(versions, other_versions, columns, "ON CONFLICT DO NOTHING")
+            return match_stored(entries, self._find_entries("id IN (SELECT unnest(?::UUID[]))", columns[0]))
+        return match_stored(entries, None)
 
-    def _write_first(self, versions: set[str], beside: Collection[str], columns: list[Any], rest: str = "") -> None:
+    def _write_first(
+        self, versions: set[str], other_versions: Collection[str], columns: list[Any], rest: str = ""
+    ) -> None:
         """Store the first records of some versions, and add the versions to the list."""
 
         def work(connection: "duckdb.DuckDBPyConnection") -> None:
             for version in sorted(versions):
                 listed = connection.execute(LISTED).fetchall()
-                place = next_place(listed, version, beside)
+                place = next_place(listed, version, other_versions)
                 if place is not None:
                     connection.execute(f"INSERT INTO {VERSIONS} VALUES (?, ?)", [place, version])
             connection.execute(f"{_INSERT} {rest}", columns)
@@ -124,9 +126,9 @@ class DuckDBStore:
         self._do(work)
         self._listed |= versions
 
-    def check(self, version: str, beside: Collection[str] = ()) -> None:
+    def check(self, version: str, other_versions: Collection[str] = ()) -> None:
         """Return if records of a version could be stored now."""
-        next_place(self._all(LISTED), version, beside)
+        next_place(self._all(LISTED), version, other_versions)
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Store an artifact if it is new."""

@@ -21,7 +21,7 @@ from modicum.service.stores.store import (
     StoredArtifact,
     StoreRefused,
     StoreUnavailable,
-    are_there,
+    match_stored,
     next_place,
 )
 
@@ -199,7 +199,7 @@ class PostgresStore:
             except psycopg.Error:
                 raise StoreRefused(self.name) from None
 
-    def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
+    def write(self, entries: Sequence[Entry], other_versions: Collection[str] = ()) -> list[bool]:
         """Store all entries or none, and return which are there."""
         if not entries:
             return []
@@ -208,19 +208,19 @@ class PostgresStore:
         def work(connection: "psycopg.Connection[Any]") -> list[bool]:
             new = connection.execute(_INSERT, columns).rowcount
             if new < len(entries):  # a version was not in the list yet, or an id is taken
-                _join(connection, columns[1], beside)
+                _join(connection, columns[1], other_versions)
                 new += connection.execute(_INSERT, columns).rowcount
             if new == len(entries):
-                return are_there(entries, None)
+                return match_stored(entries, None)
             rows = connection.execute(f"{_SHARED} WHERE id = ANY(%s::uuid[])", [columns[0]])
-            return are_there(entries, [Entry(*row) for row in rows])
+            return match_stored(entries, [Entry(*row) for row in rows])
 
         return self._do(work)
 
-    def check(self, version: str, beside: Collection[str] = ()) -> None:
+    def check(self, version: str, other_versions: Collection[str] = ()) -> None:
         """Return if records of a version could be stored now."""
         listed = self._do(lambda connection: connection.execute(LISTED).fetchall())
-        next_place(listed, version, beside)
+        next_place(listed, version, other_versions)
 
     def register(self, id: str, kind: str, content: str) -> None:
         """Store an artifact if it is new."""
@@ -250,7 +250,7 @@ class PostgresStore:
         return self._do(lambda connection: connection.execute(query, parameters).fetchall(), bounded=False)
 
 
-def _join(connection: "psycopg.Connection[Any]", versions: Collection[str], beside: Collection[str]) -> None:
+def _join(connection: "psycopg.Connection[Any]", versions: Collection[str], other_versions: Collection[str]) -> None:
     """Add missing versions to the list; of two services, the second waits for the first one's commit.
 
     If all are in the list there is no lock: waiting for it while holding rows could last forever.
@@ -259,7 +259,7 @@ def _join(connection: "psycopg.Connection[Any]", versions: Collection[str], besi
         return
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [_JOINING])
     for version in sorted(set(versions)):
-        place = next_place(connection.execute(LISTED).fetchall(), version, beside)
+        place = next_place(connection.execute(LISTED).fetchall(), version, other_versions)
         if place is not None:
             connection.execute(f"INSERT INTO {VERSIONS} VALUES (%s, %s)", [place, version])
 

@@ -75,16 +75,16 @@ class Store(Protocol):
 
     name: str
 
-    def write(self, entries: Sequence[Entry], beside: Collection[str] = ()) -> list[bool]:
+    def write(self, entries: Sequence[Entry], other_versions: Collection[str] = ()) -> list[bool]:
         """Store all entries with a new id, or none: durable on return, else `StoreUnavailable` or `StoreRefused`.
 
-        Returns for each whether it is there: False if its id belongs to another record. `OtherVersions` if the store
-        holds records of versions that are neither the entries' own nor in `beside`; a version that has records there
-        already may go on.
+        Return for each whether it is stored: False if its id belongs to another record. Raise `OtherVersions` if the
+        store holds records of versions that are neither the entries' own nor in `other_versions`; a version that
+        already has records there may go on.
         """
         ...
 
-    def check(self, version: str, beside: Collection[str] = ()) -> None:
+    def check(self, version: str, other_versions: Collection[str] = ()) -> None:
         """Return if records of a version could be stored now, else fail as `write` would."""
         ...
 
@@ -158,7 +158,7 @@ def derive_name(sent: str) -> str:
     return str(uuid.UUID(bytes=hashlib.sha256(f"modicum record {sent}".encode()).digest()[:16], version=4))
 
 
-def are_there(entries: Sequence[Entry], found: Iterable[Entry] | None) -> list[bool]:
+def match_stored(entries: Sequence[Entry], found: Iterable[Entry] | None) -> list[bool]:
     """Return which entries are stored, given the stored ones with the same names (None if all entries were new)."""
     if found is None:
         return [True] * len(entries)
@@ -211,14 +211,14 @@ VERSIONS = "modicum_versions"
 LISTED = f"SELECT place, id FROM {VERSIONS}"
 
 
-def next_place(listed: Sequence[tuple[int, str]], version: str, beside: Collection[str]) -> int | None:
+def next_place(listed: Sequence[tuple[int, str]], version: str, other_versions: Collection[str]) -> int | None:
     """Return the place that a version takes in the list; None if it is listed, `OtherVersions` if it may not join.
 
     Parameters
     ----------
     listed : places and versions in the list
     version : the version to collect under
-    beside : other versions that the store may hold
+    other_versions : other versions that the store may hold
 
     Examples
     --------
@@ -229,6 +229,6 @@ def next_place(listed: Sequence[tuple[int, str]], version: str, beside: Collecti
     there = {id for _, id in listed}
     if version in there:
         return None
-    if there - set(beside):
+    if there - set(other_versions):
         raise OtherVersions("The store holds records of another version.")
     return max((place for place, _ in listed), default=0) + 1
