@@ -127,8 +127,8 @@ def test_a_method_without_a_text_of_its_own_is_found():
         @classmethod
         def made(cls): ...
 
-        def told(self):
-            """What is told."""
+        def shown(self):
+            """What is shown."""
 
     assert silent_members(Silent) == ["Silent.fit", "Silent.answer", "Silent.slow", "Silent.made"]
 

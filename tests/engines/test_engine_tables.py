@@ -13,7 +13,7 @@ from modicum.engines import table_at
 from modicum.engines.coding import labels_at
 from modicum.engines.sampling import draw_records
 from modicum.errors import DataError
-from modicum.table.atomic_writing import beside_folder
+from modicum.table.atomic_writing import new_folder
 from modicum.table.targets import Labels
 
 
@@ -109,6 +109,6 @@ def test_stopping_between_two_renames_leaves_the_old_folder(tmp_path, monkeypatc
         return rename(path, target)
 
     monkeypatch.setattr(Path, "rename", stop)
-    with pytest.raises(KeyboardInterrupt), beside_folder(tmp_path / "out", lambda path: True):
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "out", lambda path: True):
         pass
     assert [each.name for each in tmp_path.rglob("*")] == ["out", "good.parquet"]
