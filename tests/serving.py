@@ -55,7 +55,7 @@ def bundle_of(kind: str) -> Bundle:
 
 
 def records_of(bundle: Bundle, n: int = 40) -> list[dict[str, Any]]:
-    """What people send under a bundle."""
+    """Return the records that people send under a bundle."""
     X = people(n)[0]
     artifact = bundle.artifact
     if not isinstance(artifact, md.Questionnaire):
@@ -80,7 +80,7 @@ class Client:
 
 
 class Service:
-    """A service without a process, its store beside it."""
+    """A service in this process, with its own store."""
 
     def __init__(self, bundle: Bundle, place: Path, limits: RequestLimits | None = None, **options: Any) -> None:
         self.bundle = bundle
@@ -101,7 +101,7 @@ class Service:
 
 
 class Process:
-    """`modicum serve` in a process of its own, told by its first lines where it listens."""
+    """`modicum serve` in a new process; its first lines of output name the address."""
 
     def __init__(self, bundle: Path, store: str, *options: str) -> None:
         command = [sys.executable, "-m", "modicum", "serve", str(bundle), "--store", store, "--port", "0", *options]
@@ -110,23 +110,23 @@ class Process:
             self.process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, text=True, env=os.environ | {"COLUMNS": "200"}
             )
-        self.said = ""
+        self.output = ""
         assert self.process.stdout is not None
-        while "Listening at " not in self.said:
+        while "Listening at " not in self.output:
             line = self.process.stdout.readline()
-            assert line, f"it stopped: {self.said} {self.wrong()}"
-            self.said += line
-        self.url = self.said.split("Listening at ")[1].split(";")[0]
+            assert line, f"it stopped: {self.output} {self.read_errors()}"
+            self.output += line
+        self.url = self.output.split("Listening at ")[1].split(";")[0]
 
-    def wrong(self) -> str:
+    def read_errors(self) -> str:
         return self.errors.read_text()
 
     def stop(self) -> str:
-        """Stop it as a person or a supervisor would; all that it has said."""
+        """Stop it as a person or a supervisor would; return all its output."""
         self.process.terminate()
         rest, _ = self.process.communicate(timeout=30)
         assert self.process.returncode == 0
-        return self.said + rest
+        return self.output + rest
 
     def kill(self) -> None:
         """End it at once, whatever it is doing."""

@@ -25,14 +25,14 @@ from modicum.reporting.disclosure import few
 from modicum.table.splits import split_rows
 
 
-def started(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
-    """The command in a process of its own, as a terminal starts it."""
+def run_process(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """Run the command in a new process, as a terminal does."""
     command = [sys.executable, "-m", "modicum", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=cwd, timeout=300)
 
 
 def modicum(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
-    """The command as `started` runs it, but in this process, which has everything loaded."""
+    """Run the command in this process, which has everything loaded, with a result like that of `run_process`."""
     out, errors = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(cwd or Path.cwd()),
@@ -76,18 +76,20 @@ def artifact_here(people, tmp_path) -> Path:
 
 @pytest.mark.slow
 def test_demo(tmp_path):
-    result = started("demo", cwd=tmp_path)
+    result = run_process("demo", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     g = md.load(tmp_path / "demo-output" / "generalization.json")
-    # What the README says of it.
+    # What the README says about it.
     assert len(g.names) - len(g.needed) == 7
     assert not {"age", "race", "sex"} & set(g.needed)
     assert all(g[name].action == "coarsened" for name in g.needed)
     assert "7 of 12 attributes not collected" in result.stdout
     report = json.loads((tmp_path / "demo-output" / "report.json").read_text(encoding="utf-8"))
     assert report["collected"]["needed"] == 5
-    told = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "demo.json").read_text(encoding="utf-8"))
-    assert f"{report['utility']['skill_kept']:.2f}" == f"{told['figures']['skill_kept']:.2f}"
+    published = json.loads(
+        (Path(__file__).parents[2] / "benchmarks" / "results" / "demo.json").read_text(encoding="utf-8")
+    )
+    assert f"{report['utility']['skill_kept']:.2f}" == f"{published['figures']['skill_kept']:.2f}"
     assert report["decision"] in " ".join(result.stdout.split())
     assert (tmp_path / "demo-output" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
@@ -108,7 +110,8 @@ def test_minimize_then_apply_gives_what_python_gives(table, artifact, tmp_path):
 def test_same_seed_same_bytes(table, tmp_path):
     for name in ("a.json", "b.json"):
         assert (
-            started("minimize", table, "--label", "bought", "--identifier", "id", "-o", tmp_path / name).returncode == 0
+            run_process("minimize", table, "--label", "bought", "--identifier", "id", "-o", tmp_path / name).returncode
+            == 0
         )
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
@@ -152,7 +155,7 @@ def test_apply_to_codes_and_values(table, artifact, tmp_path):
     assert np.array_equal(g.codes(values), g.codes(X))
 
 
-def test_a_column_passed_through_may_not_undo_the_minimization(table, artifact, tmp_path):
+def test_a_needed_column_cannot_be_kept_in_full_detail(table, artifact, tmp_path):
     name = md.load(artifact).needed[0]
     result = modicum("apply", artifact, table, "-o", tmp_path / "o.csv", "--keep-columns", name)
     assert result.returncode == 2
@@ -160,7 +163,7 @@ def test_a_column_passed_through_may_not_undo_the_minimization(table, artifact, 
     assert not (tmp_path / "o.csv").exists()
 
 
-def test_rows_without_a_label_are_left_out_and_said(table, tmp_path):
+def test_rows_without_a_label_are_left_out_with_a_note(table, tmp_path):
     X = pd.read_csv(table)
     X.loc[:9, "bought"] = None
     X.to_csv(table, index=False)
@@ -182,25 +185,25 @@ def test_a_schema_file_gives_kinds_and_roles(table, tmp_path):
     assert g["sex"].action == "kept"
 
 
-def test_minimize_with_a_report_and_judge_say_the_same(table, tmp_path):
+def test_minimize_judge_and_report_give_the_same_figures(table, tmp_path):
     options = ["--label", "bought", "--identifier", "id", "--min-leaf", 20]
     result = modicum(
         "minimize", table, *options, "-o", tmp_path / "g.json", "--report", tmp_path / "r.html", "--by", "sex"
     )
     assert result.returncode == 0, result.stderr
-    made = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert made["label"] == "bought"
-    assert set(made["utility"]["by_group"]) == {"sex: f", "sex: m"}
-    assert made["decision"] in " ".join(result.stdout.split())
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert report["label"] == "bought"
+    assert set(report["utility"]["by_group"]) == {"sex: f", "sex: m"}
+    assert report["decision"] in " ".join(result.stdout.split())
     judged = modicum("judge", tmp_path / "g.json", table, "--by", "sex", "--json")
     assert judged.returncode == 0, judged.stderr
     same = ("collected", "attributes", "utility", "attack", "label", "classes")
-    assert {key: json.loads(judged.stdout)[key] for key in same} == {key: made[key] for key in same}
+    assert {key: json.loads(judged.stdout)[key] for key in same} == {key: report[key] for key in same}
     written = modicum("report", tmp_path / "g.json", table, "--by", "sex", "-o", tmp_path / "again.html")
     assert written.returncode == 0, written.stderr
     again = json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))
-    assert {**again, "provenance": made["provenance"]} == made
-    assert again["provenance"]["hashes"] == made["provenance"]["hashes"]
+    assert {**again, "provenance": report["provenance"]} == report
+    assert again["provenance"]["hashes"] == report["provenance"]["hashes"]
     for ending in (".html", ".md"):
         assert (tmp_path / "again").with_suffix(ending).stat().st_size > 1_000
 
@@ -215,7 +218,7 @@ def test_judge_takes_an_edited_artifact(table, artifact, tmp_path):
     assert "adversary's error" in modicum("judge", artifact, table).stdout
 
 
-def test_keep_searches_for_the_most_private_within_the_target(people, tmp_path):
+def test_keep_finds_the_most_private_result_within_the_target(people, tmp_path):
     random = np.random.default_rng(0)
     X = people[0].iloc[random.integers(0, 600, 6_000)].reset_index(drop=True)
     y = np.where((X["age"] > 40) ^ (random.random(6_000) < 0.1), "yes", "no")
@@ -235,7 +238,7 @@ def test_keep_searches_for_the_most_private_within_the_target(people, tmp_path):
         assert json.loads(result.stdout)["search"]["error"] <= 0.2
 
 
-def test_a_table_too_small_to_choose_on_is_said(tmp_path):
+def test_a_table_without_validation_records_is_refused(tmp_path):
     (tmp_path / "tiny.csv").write_text("a,b,y\n1,x,0\n2,y,1\n3,x,0\n4,y,1\n5,x,0\n")
     result = modicum("minimize", tmp_path / "tiny.csv", "--label", "y", "-o", tmp_path / "g.json")
     assert result.returncode == 2
@@ -243,7 +246,7 @@ def test_a_table_too_small_to_choose_on_is_said(tmp_path):
     assert not (tmp_path / "g.json").exists()
 
 
-def test_ctrl_c_while_merging_says_so_in_a_sentence(tmp_path):
+def test_ctrl_c_while_merging_prints_one_sentence(tmp_path):
     X, y = md.datasets.load_adult(return_X_y=True)
     X.assign(income=y).to_csv(tmp_path / "adult.csv", index=False)
     code = (
@@ -259,7 +262,7 @@ def test_ctrl_c_while_merging_says_so_in_a_sentence(tmp_path):
     assert result.stderr.strip() == "modicum: Stopped merging buckets early; the best so far is kept."
 
 
-def test_merging_and_the_tree_have_options_of_their_own(table, tmp_path):
+def test_each_method_refuses_options_of_the_other(table, tmp_path):
     options = ["--label", "bought", "--identifier", "id", "-o", tmp_path / "g.json"]
     for extra, complaint in [
         (
@@ -290,7 +293,7 @@ def test_merging_and_the_tree_have_options_of_their_own(table, tmp_path):
     assert md.load(tmp_path / "g.json").describe(X.iloc[train]).smallest_group >= 20
 
 
-def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
+def test_unreachable_targets_and_bad_options_are_refused(table, tmp_path):
     options = ["--label", "bought", "--identifier", "id", "--min-leaf", 100, "--max-leaves", 2]
     for extra, complaint in [
         (["--max-error", 0.0], "No candidate"),
@@ -310,7 +313,7 @@ def test_a_target_out_of_reach_says_what_is_reachable(table, tmp_path):
         assert sorted(p.name for p in tmp_path.iterdir()) == ["people.csv"]
 
 
-def test_judge_of_the_wrong_file(table, artifact, tmp_path):
+def test_report_on_the_wrong_file_is_refused(table, artifact, tmp_path):
     X = pd.read_csv(table)
     X.drop(columns="bought").to_csv(tmp_path / "unlabelled.csv", index=False)
     X.drop(columns="age").to_csv(tmp_path / "less.csv", index=False)
@@ -337,7 +340,7 @@ def test_judge_of_the_wrong_file(table, artifact, tmp_path):
     assert "is an attribute of this generalization" in result.stderr
 
 
-def test_real_data_it_was_not_written_for(tmp_path):
+def test_the_bank_data_are_minimized_and_applied(tmp_path):
     bank = shared_file("bank/bank-full.csv.gz")
     out = tmp_path / "g.json"
     result = modicum("minimize", bank, "--label", "y", "-o", out)
@@ -438,7 +441,7 @@ def test_a_bad_file_gets_one_sentence_from_every_command(artifact_here, tmp_path
 
 
 @pytest.mark.parametrize("command", ["minimize", "report", "apply", "attack"])
-def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command):
+def test_a_place_that_cannot_be_written_is_refused(table, artifact_here, tmp_path, command):
     nowhere = tmp_path / "no" / "folder"
     arguments = {
         "minimize": ["minimize", table, "--label", "bought", "-o", nowhere / "g.json"],
@@ -453,7 +456,7 @@ def test_a_place_that_cannot_be_written(table, artifact_here, tmp_path, command)
 
 @pytest.mark.parametrize("command", ["minimize", "report", "attack", "study"])
 @pytest.mark.parametrize("option", ["--purpose", "--people"])
-def test_words_that_are_no_text_are_refused_before_any_work(table, artifact_here, tmp_path, command, option):
+def test_option_texts_that_are_not_utf8_are_refused_before_any_work(table, artifact_here, tmp_path, command, option):
     given = {
         "minimize": [table, "--label", "bought", "-o", tmp_path / "m.json", "--report", tmp_path / "r.html"],
         "report": [artifact_here, table, "-o", tmp_path / "r.html"],
@@ -461,18 +464,18 @@ def test_words_that_are_no_text_are_refused_before_any_work(table, artifact_here
         "study": [table, "--label", "bought", "--folder", tmp_path / "s", "--report", tmp_path / "r.html"],
     }
     before = sorted(tmp_path.iterdir())
-    table.write_text("")  # it is not even read
+    table.write_text("")  # the table is not even read
     result = modicum(command, *given[command], option, "caf\udce9")
     assert result.returncode == 2
     assert f"The option {option} must be text in UTF-8. Got 'caf\\udce9' instead." in result.stderr
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_file_whose_name_is_no_text_can_be_named_in_the_command():
+def test_the_command_line_replaces_undecodable_characters_of_a_file_name():
     assert command_line(words=["modicum", "report", "caf\udce9.csv"]) == "modicum report 'caf?.csv'"
 
 
-def test_a_generalization_is_kept_where_its_report_cannot_be_written(table, tmp_path):
+def test_a_generalization_is_saved_even_if_its_report_cannot_be_written(table, tmp_path):
     (tmp_path / "r.md").symlink_to(tmp_path / "nowhere" / "r.md")
     options = ["--min-leaf", 20, "--report", tmp_path / "r.html"]
     result = modicum("minimize", table, "--label", "bought", "-o", tmp_path / "g.json", *options)
@@ -482,13 +485,13 @@ def test_a_generalization_is_kept_where_its_report_cannot_be_written(table, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.json", "people.csv", "r.md"]
 
 
-def worked(*given, **options):
+def unexpected_work(*given, **options):
     raise AssertionError("the work was begun")
 
 
 @pytest.fixture
 def visits(people, tmp_path) -> Path:
-    """Many rows of few people: of 1,200 rows 30% are enough for a report, of 120 people they are not."""
+    """Many rows of few people: 30% of 1,200 rows are enough for a report, 30% of 120 people are not."""
     X, y = people
     path = tmp_path / "visits.csv"
     pd.concat([X.assign(bought=y)[:120].assign(who=range(120))] * 10, ignore_index=True).to_csv(path, index=False)
@@ -496,7 +499,7 @@ def visits(people, tmp_path) -> Path:
 
 
 @pytest.mark.parametrize("more", [[], ["--engine", "duckdb"]])
-def test_what_is_no_number_is_missing_in_a_parquet_file_too(more, tmp_path):
+def test_nan_is_missing_in_a_parquet_file_too(more, tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.uniform(18, 80, 3_000), "pay": rng.gamma(2, 2e4, 3_000).astype("float32")})
     X.loc[::7, "age"] = np.nan
@@ -520,12 +523,12 @@ def pays(tmp_path) -> Callable[[bool], Path]:
     for i, name in enumerate(["pay", "ill", "bought"]):
         X.loc[i :: 7 + i, name] = np.nan
 
-    def written(as_null: bool) -> Path:
+    def write_pays(as_null: bool) -> Path:
         columns = {name: pa.array(values.to_numpy(), from_pandas=as_null) for name, values in X.items()}
         pq.write_table(pa.table(columns), tmp_path / "people.parquet")
         return tmp_path / "people.parquet"
 
-    return written
+    return write_pays
 
 
 @pytest.mark.parametrize(
@@ -536,14 +539,14 @@ def pays(tmp_path) -> Callable[[bool], Path]:
         ("anatomize", ["--sensitive", "ill", "--l", 3], "out"),
     ],
 )
-def test_releases_of_an_engine_take_nan_for_missing(pays, tmp_path, command, options, output):
+def test_releases_of_an_engine_treat_nan_as_missing(pays, tmp_path, command, options, output):
     def release(as_null: bool) -> list[object]:
         place = tmp_path / str(as_null) / output
         place.parent.mkdir()
         given = [pays(as_null), "--label", "bought", *options, "--engine", "duckdb", "-o", output]
         done = modicum(command, *given, cwd=place.parent)
         files = [place] if place.is_file() else sorted(place.glob("*.csv"))
-        # Records are dealt to groups by a hash of what they hold, in which NaN and null differ.
+        # Records are assigned to groups by a hash of their values, in which NaN and null differ.
         tables = [pd.read_csv(file).drop(columns="GID", errors="ignore").fillna(-1) for file in files]
         rows = [sorted(table.astype(float).to_numpy().tolist()) for table in tables]
         return [done.returncode, done.stderr, len(files), rows]
@@ -559,7 +562,7 @@ def test_releases_of_an_engine_take_nan_for_missing(pays, tmp_path, command, opt
     ],
 )
 def test_rows_of_too_few_people_are_refused_before_the_work(visits, monkeypatch, command, options, work):
-    monkeypatch.setattr(work, worked)
+    monkeypatch.setattr(work, unexpected_work)
     given = ["--label", "bought", "--person", "who", "--report", "r.html", *options]
     result = modicum(command, visits, *given, cwd=visits.parent)
     assert result.returncode == 2
@@ -572,7 +575,7 @@ def test_judging_too_few_people_is_refused_before_the_work(people, visits, tmp_p
     X, y = people
     schema = md.Schema.infer(X.assign(bought=y, who=range(len(X))), label="bought", person="who")
     md.PrivacyTree(max_leaves=6, min_leaf=50, schema=schema).fit(X, y).generalization_.save(tmp_path / "a.json")
-    monkeypatch.setattr("modicum.workflow.gather_evidence", worked)
+    monkeypatch.setattr("modicum.workflow.gather_evidence", unexpected_work)
     more = ["-o", tmp_path / "r.html"] if command == "report" else []
     result = modicum(command, tmp_path / "a.json", visits, *more)
     assert result.returncode == 2
@@ -586,7 +589,7 @@ def test_judging_too_few_people_in_an_engine_is_refused_before_the_work(people, 
     table = pd.read_csv(visits)
     table[table["who"] < 60].to_parquet(tmp_path / "few.parquet")
     table.to_parquet(tmp_path / "known.parquet")
-    monkeypatch.setattr("modicum.evaluation._evidence.evidence", worked)
+    monkeypatch.setattr("modicum.evaluation._evidence.evidence", unexpected_work)
     given = ["--engine", "duckdb", "--known", tmp_path / "known.parquet"]
     result = modicum("judge", tmp_path / "a.json", tmp_path / "few.parquet", *given)
     assert result.returncode == 2
@@ -602,7 +605,7 @@ def test_a_report_is_not_written_over_the_model(table, artifact_here, tmp_path):
     assert model.read_text() == "weights"
 
 
-def test_attack_shows_every_adversary_beside_its_baselines(artifact_here, people, tmp_path):
+def test_attack_shows_every_adversary_with_its_baselines(artifact_here, people, tmp_path):
     X, y = people
     file, other = tmp_path / "people.csv", tmp_path / "others.csv"
     table = pd.concat([X.assign(bought=y)] * 2, ignore_index=True)
@@ -671,7 +674,7 @@ def test_attack_refuses_in_one_sentence(table, artifact_here, options, complaint
     assert "\n" not in result.stderr.strip()
 
 
-def test_attack_on_a_file_that_lacks_an_attribute(table, artifact_here, tmp_path):
+def test_attack_refuses_a_file_that_lacks_an_attribute_or_records(table, artifact_here, tmp_path):
     pd.read_csv(table).drop(columns="job").to_csv(tmp_path / "less.csv", index=False)
     result = modicum("attack", artifact_here, tmp_path / "less.csv")
     assert result.returncode == 2
@@ -682,13 +685,15 @@ def test_attack_on_a_file_that_lacks_an_attribute(table, artifact_here, tmp_path
     assert "There are 50 breached records" in result.stderr
 
 
-def test_attack_counts_persons_where_rows_are_not_people(people, tmp_path):
+def test_attack_counts_people_if_people_have_several_rows(people, tmp_path):
     X, y = people
     table = pd.concat([X.assign(bought=y, who=np.arange(len(X)))] * 3, ignore_index=True)
     table.to_csv(tmp_path / "many.csv", index=False)
     table[table["who"] < 200].to_csv(tmp_path / "few.csv", index=False)
-    made = modicum("minimize", tmp_path / "many.csv", "--label", "bought", "--person", "who", "-o", tmp_path / "p.json")
-    assert made.returncode == 0, made.stderr
+    minimized = modicum(
+        "minimize", tmp_path / "many.csv", "--label", "bought", "--person", "who", "-o", tmp_path / "p.json"
+    )
+    assert minimized.returncode == 0, minimized.stderr
     result = modicum("attack", tmp_path / "p.json", tmp_path / "few.csv")
     assert result.returncode == 2
     assert "people in the breached records" in result.stderr
@@ -704,7 +709,7 @@ def test_attack_counts_persons_where_rows_are_not_people(people, tmp_path):
     assert content["singling_out"]["people"] == content["people"]
 
 
-def test_apply_to_the_wrong_file(table, artifact, tmp_path):
+def test_apply_refuses_the_wrong_file(table, artifact, tmp_path):
     X = pd.read_csv(table)
     needed = md.load(artifact).needed
     X.drop(columns=needed[0]).to_csv(tmp_path / "less.csv", index=False)
@@ -724,13 +729,13 @@ def test_apply_to_the_wrong_file(table, artifact, tmp_path):
 
 
 def test_help_and_version():
-    assert started("--version").stdout.strip() == md.__version__
+    assert run_process("--version").stdout.strip() == md.__version__
     assert "How little personal data" in modicum("--help").stdout
     for command in ("demo", "minimize", "apply", "describe", "judge", "report"):
         assert modicum(command, "--help").returncode == 0
 
 
-def test_what_means_missing_is_kept_in_the_artifact(people, tmp_path):
+def test_texts_that_mean_missing_are_kept_in_the_artifact(people, tmp_path):
     X, y = people
     X.assign(bought=y).to_csv(tmp_path / "t.csv", index=False, na_rep="N/A")
     result = modicum(
@@ -748,7 +753,7 @@ def test_compressed_and_tab_separated_results(table, artifact, tmp_path):
         assert len(pd.read_csv(tmp_path / name, sep=separator).columns) == 1 + len(md.load(artifact).needed)
 
 
-def test_the_result_may_take_the_place_of_the_input(table, artifact):
+def test_the_result_may_replace_the_input(table, artifact):
     assert modicum("apply", artifact, table, "-o", table, "--keep-columns", "bought").returncode == 0
     assert len(pd.read_csv(table)) == 600
 

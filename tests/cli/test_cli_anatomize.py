@@ -1,4 +1,4 @@
-"""`modicum anatomize`: what is written, what is told, and what is refused."""
+"""`modicum anatomize`: what it writes, prints and refuses."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from modicum.cli.main import app
 from modicum.errors import ModicumError
 
 
-def made_up(n=600, seed=0):
+def make_people(n=600, seed=0):
     random = np.random.default_rng(seed)
     ill = random.choice(["asthma", "cold", "flu", "gout", "measles"], n)
     age = pd.Series(ill).map({"asthma": 20, "cold": 32, "flu": 44, "gout": 56, "measles": 68}) + random.integers(
@@ -31,7 +31,7 @@ def made_up(n=600, seed=0):
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
     path = tmp_path_factory.mktemp("people") / "people.csv"
-    made_up().to_csv(path, index=False)
+    make_people().to_csv(path, index=False)
     return path
 
 
@@ -39,8 +39,8 @@ def anatomize(*arguments):
     return CliRunner().invoke(app, ["anatomize", *map(str, arguments)])
 
 
-def said(result):
-    """What a person reads, however wide the terminal is."""
+def output_of(result):
+    """Return the output on one line, for a terminal of any width."""
     return " ".join(result.output.split())
 
 
@@ -48,26 +48,26 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def test_two_tables_are_written_that_read_back_and_hold_every_value(people, tmp_path):
+def test_the_two_written_tables_read_back_with_every_value(people, tmp_path):
     out = tmp_path / "out"
     result = anatomize(people, "--sensitive", "ill", "--l", 4, "--label", "bought", "--identifier", "id", "-o", out)
     assert result.exit_code == 0, result.output
     release = md.AnatomyRelease.load(out)
     assert (release.l, release.rows, release.label) == (4, 600, "bought")
     assert set(release.identifying_names) == {"age", "town"}
-    given = made_up()
+    given = make_people()
     assert sorted(release.sensitive["ill"]) == sorted(given["ill"])
     for name in ("age", "town", "bought"):
         assert sorted(release.identifying[name].astype(str)) == sorted(given[name].astype(str))
-    told = said(result)
+    output = output_of(result)
     for fact in ("records 600", "groups of ill 150, of 4 people each", "l of ill 4 (asked for 4)", "class bought"):
-        assert fact in told
-    assert "table of ill GID, ill" in told
+        assert fact in output
+    assert "table of ill GID, ill" in output
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 @pytest.mark.parametrize("grouping", ["bucketize", "random"])
-def test_the_same_seed_writes_the_same_bytes_and_none_does_not(people, tmp_path, format, grouping):
+def test_the_same_seed_writes_the_same_bytes_and_no_seed_does_not(people, tmp_path, format, grouping):
     options = ["--sensitive", "ill", "--identifier", "id", "--format", format, "--grouping", grouping]
     for name in "ab":
         assert anatomize(people, *options, "--seed", 3, "-o", tmp_path / name).exit_code == 0
@@ -79,14 +79,14 @@ def test_the_same_seed_writes_the_same_bytes_and_none_does_not(people, tmp_path,
     assert any(name.endswith(format) for name in a)
 
 
-def test_the_attack_is_told_beside_what_is_reached_at_random(people, tmp_path):
+def test_the_attack_is_shown_with_its_baselines(people, tmp_path):
     options = ["--sensitive", "ill", "--l", 2, "--identifier", "id", "--seed", 0, "--attack"]
     result = anatomize(people, *options, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    told = said(result)
-    assert "matched to the right ill" in told
-    assert "50.0% without learning" in told
-    assert "by the most frequent value overall" in told
+    output = output_of(result)
+    assert "matched to the right ill" in output
+    assert "50.0% without learning" in output
+    assert "by the most frequent value overall" in output
     result = anatomize(people, *options, "--json", "-o", tmp_path / "again")
     found = json.loads(result.stdout)
     attack = found["attack"]["ill"]
@@ -103,8 +103,8 @@ def test_several_sensitive_columns_get_a_table_each(people, tmp_path):
     assert anatomize(people, *repeated, "-o", tmp_path / "again").exit_code == 0
 
 
-def test_a_schema_may_say_what_is_sensitive_and_what_the_class_is(people, tmp_path):
-    schema = md.Schema.infer(made_up(), label="bought", sensitive=["ill"], identifiers=["id"])
+def test_a_schema_can_name_the_sensitive_column_and_the_class(people, tmp_path):
+    schema = md.Schema.infer(make_people(), label="bought", sensitive=["ill"], identifiers=["id"])
     schema.to_yaml(tmp_path / "schema.yaml")
     result = anatomize(people, "--schema", tmp_path / "schema.yaml", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -112,8 +112,8 @@ def test_a_schema_may_say_what_is_sensitive_and_what_the_class_is(people, tmp_pa
     assert (release.sensitive_names, release.label) == (["ill"], "bought")
 
 
-def test_the_fewest_records_are_left_out_only_where_asked_for(tmp_path):
-    table = made_up().drop(columns="id").assign(ill=np.where(np.arange(600) < 400, "flu", made_up()["ill"]))
+def test_records_are_left_out_only_on_request(tmp_path):
+    table = make_people().drop(columns="id").assign(ill=np.where(np.arange(600) < 400, "flu", make_people()["ill"]))
     table.to_csv(tmp_path / "in.csv", index=False)
     refused = anatomize(tmp_path / "in.csv", "--sensitive", "ill", "--l", 3, "-o", tmp_path / "out")
     assert isinstance(refused.exception, ModicumError)
@@ -132,31 +132,31 @@ def test_the_fewest_records_are_left_out_only_where_asked_for(tmp_path):
     assert found["l"] == 3
 
 
-def test_rows_without_a_class_are_left_out_and_that_is_said(tmp_path):
-    table = made_up().drop(columns="id")
+def test_rows_without_a_class_are_left_out_with_a_note(tmp_path):
+    table = make_people().drop(columns="id")
     table.loc[:4, "bought"] = None
     table.to_csv(tmp_path / "in.csv", index=False)
     options = ["--sensitive", "ill", "--label", "bought"]
     result = anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert "5 rows without a value of 'bought' are left out" in said(result)
+    assert "5 rows without a value of 'bought' are left out" in output_of(result)
     assert md.AnatomyRelease.load(tmp_path / "out").rows == 595
 
 
-def test_a_column_that_gives_the_sensitive_one_away_is_pointed_out(tmp_path):
-    table = made_up().drop(columns="id").assign(code=pd.factorize(made_up()["ill"])[0])
+def test_a_column_that_reveals_the_sensitive_one_is_pointed_out(tmp_path):
+    table = make_people().drop(columns="id").assign(code=pd.factorize(make_people()["ill"])[0])
     table.to_csv(tmp_path / "in.csv", index=False)
     result = anatomize(tmp_path / "in.csv", "--sensitive", "ill", "--category", "code", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert "Note: " in result.stderr
-    assert "'code'" in said(result)
+    assert "'code'" in output_of(result)
 
 
-def test_columns_that_look_like_names_are_pointed_out_before_anything_is_written(people, tmp_path, monkeypatch):
+def test_columns_that_look_like_identifiers_are_pointed_out_before_writing(people, tmp_path, monkeypatch):
     result = anatomize(people, "--sensitive", "ill", "-o", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert "Note: 'id' looks like an identifier" in said(result)
-    assert "--identifier id" in said(result)
+    assert "Note: 'id' looks like an identifier" in output_of(result)
+    assert "--identifier id" in output_of(result)
     assert "secret" not in result.output
 
     def stopped(*given, **options):
@@ -164,10 +164,10 @@ def test_columns_that_look_like_names_are_pointed_out_before_anything_is_written
 
     monkeypatch.setattr(md.AnatomyRelease, "save", stopped)
     result = anatomize(people, "--sensitive", "ill", "-o", tmp_path / "other")
-    assert "--identifier id" in said(result)
+    assert "--identifier id" in output_of(result)
 
 
-def test_columns_that_look_like_names_are_among_the_warnings_for_programs(people, tmp_path):
+def test_json_warns_of_columns_that_look_like_identifiers(people, tmp_path):
     options = ["--sensitive", "ill", "--json"]
     found = json.loads(anatomize(people, *options, "-o", tmp_path / "out").stdout)
     assert any("--identifier id" in each for each in found["warnings"])
@@ -175,8 +175,8 @@ def test_columns_that_look_like_names_are_among_the_warnings_for_programs(people
     assert found["warnings"] == []
 
 
-def test_rows_without_a_sensitive_value_are_left_out_where_asked_for_and_counted(tmp_path):
-    table = made_up().drop(columns="id")
+def test_rows_without_a_sensitive_value_are_left_out_on_request_and_counted(tmp_path):
+    table = make_people().drop(columns="id")
     table.loc[:6, "ill"] = None
     table.to_csv(tmp_path / "in.csv", index=False)
     refused = anatomize(tmp_path / "in.csv", "--sensitive", "ill", "-o", tmp_path / "out")
@@ -191,8 +191,8 @@ def test_rows_without_a_sensitive_value_are_left_out_where_asked_for_and_counted
     assert found["attack"]["ill"]["accuracy"] > 0.6
 
 
-def test_what_means_missing_in_the_file_is_not_said_of_the_release(tmp_path):
-    table = made_up().drop(columns="id")
+def test_missing_texts_of_the_file_are_not_in_the_schema_of_the_release(tmp_path):
+    table = make_people().drop(columns="id")
     table.to_csv(tmp_path / "in.csv", index=False)
     options = ["--sensitive", "ill", "--missing", "nothing", "--seed", 5]
     assert anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out").exit_code == 0
@@ -200,25 +200,25 @@ def test_what_means_missing_in_the_file_is_not_said_of_the_release(tmp_path):
 
 
 def test_a_release_of_two_values_is_not_called_safe(tmp_path):
-    table = made_up().drop(columns="id")
+    table = make_people().drop(columns="id")
     table = table[table["ill"].isin(["cold", "gout"])]
     table.to_csv(tmp_path / "in.csv", index=False)
     options = ["--sensitive", "ill", "--l", 2, "--max-suppressed", 1, "--attack"]
-    told = said(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out"))
-    assert "Someone who knows a few of these people can infer the values of the others" in told
+    output = output_of(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out"))
+    assert "Someone who knows a few of these people can infer the values of the others" in output
 
 
-def test_how_many_are_left_out_is_the_same_for_people_and_programs(tmp_path):
-    table = pd.concat([made_up(1_500).drop(columns="id").assign(ill="flu"), made_up(600).drop(columns="id")])
+def test_text_and_json_give_the_same_number_left_out(tmp_path):
+    table = pd.concat([make_people(1_500).drop(columns="id").assign(ill="flu"), make_people(600).drop(columns="id")])
     table.to_csv(tmp_path / "in.csv", index=False)
     options = ["--sensitive", "ill", "--l", 3, "--max-suppressed", 1, "--seed", 0]
-    told = said(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "a"))
+    output = output_of(anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "a"))
     found = json.loads(anatomize(tmp_path / "in.csv", *options, "--json", "-o", tmp_path / "b").stdout)
     assert found["suppressed"] > 1_000
-    assert f"({found['suppressed']:,} left out)" in told
+    assert f"({found['suppressed']:,} left out)" in output
 
 
-def test_tables_are_made_without_loading_what_only_the_classifier_needs():
+def test_importing_anatomy_does_not_load_the_classifier():
     code = "import sys; from modicum.anatomy import Anatomy; print('modicum.anatomy.anatomy_classifier' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
@@ -275,7 +275,7 @@ def test_places_that_are_taken_or_do_not_exist_are_refused(people, tmp_path):
     assert anatomize(people, "--sensitive", "ill", "-o", tmp_path / "empty").exit_code == 0
 
 
-def test_files_that_are_no_tables_are_refused(tmp_path):
+def test_files_that_are_not_tables_are_refused(tmp_path):
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "head.csv").write_text("age,ill\n")
     for name in ("empty.csv", "head.csv", "nowhere.csv", "head.txt"):
@@ -284,14 +284,14 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
         assert not (tmp_path / "out").exists()
 
 
-def test_hostile_names_of_columns_stay_what_they_are(tmp_path):
+def test_hostile_column_names_stay_unchanged(tmp_path):
     names = {"age": "=cmd|'/c calc'!A0", "town": "[red]town[/red]", "ill": "ill, or\nnot", "bought": "</script>"}
-    table = made_up().drop(columns="id").rename(columns=names)
+    table = make_people().drop(columns="id").rename(columns=names)
     table.to_csv(tmp_path / "in.csv", index=False)
     options = ["--sensitive", names["ill"], "--label", names["bought"]]
     result = anatomize(tmp_path / "in.csv", *options, "-o", tmp_path / "out")
     assert result.exit_code == 0, (result.output, result.exception)
-    assert "[red]town[/red]" in said(result)
+    assert "[red]town[/red]" in output_of(result)
     release = md.AnatomyRelease.load(tmp_path / "out")
     assert (release.sensitive_names, release.label) == ([names["ill"]], names["bought"])
 

@@ -1,4 +1,4 @@
-"""`modicum anonymize`: what is written, and what is refused."""
+"""`modicum anonymize`: what it writes and refuses."""
 
 import csv
 import json
@@ -38,7 +38,7 @@ def rows(path):
 
 
 @pytest.mark.parametrize("method", ["accuracy-guided", "mondrian", "hilbert", "rplus-tree"])
-def test_other_columns_stay_the_very_texts_that_they_were(people, tmp_path, method):
+def test_other_columns_keep_their_exact_texts(people, tmp_path, method):
     out = tmp_path / "out.csv"
     options = ["--quasi-identifiers", ",".join(QUASI), "--label", "income", "--identifier", "id"]
     result = anonymize(people, "--k", 30, *options, "--method", method, "-o", out)
@@ -52,7 +52,7 @@ def test_other_columns_stay_the_very_texts_that_they_were(people, tmp_path, meth
     assert md.measures.k_anonymity(pd.DataFrame(written), QUASI) >= 30
 
 
-def test_records_are_left_out_only_where_asked_for(people, tmp_path):
+def test_records_are_left_out_only_on_request(people, tmp_path):
     out = tmp_path / "out.csv"
     options = ["--quasi-identifiers", ",".join(QUASI), "--identifier", "id", "--as", "ranges", "--json"]
     result = anonymize(people, "--k", 30, *options, "--max-suppressed", 0.1, "-o", out)
@@ -76,7 +76,7 @@ def test_a_sensitive_column_is_protected_and_parquet_written(people, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--k", 5_000], "only 1,200 records"),
         (["--quasi-identifiers", "height"], "'height' is not in the file"),
@@ -91,23 +91,23 @@ def test_a_sensitive_column_is_protected_and_parquet_written(people, tmp_path):
         (["--sensitive", "education", "--t", 2], "from 0 to 1"),
     ],
 )
-def test_bad_input_is_refused_and_nothing_is_left(people, tmp_path, options, said):
+def test_bad_input_is_refused_and_nothing_is_left(people, tmp_path, options, message):
     out = tmp_path / "out.csv"
     result = anonymize(people, *options, "-o", out)
     assert isinstance(result.exception, ModicumError)
-    assert said in str(result.exception)
+    assert message in str(result.exception)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_looks_like_a_name_is_pointed_out_and_what_is_written_listed(people, tmp_path):
+def test_identifiers_are_pointed_out_and_unchanged_columns_listed(people, tmp_path):
     result = anonymize(people, "--quasi-identifiers", "age,sex", "-o", tmp_path / "out.csv")
     assert result.exit_code == 0, result.output
-    told = " ".join(result.output.split())
-    assert "written unchanged race, education" in told
-    assert "id: " in told
+    output = " ".join(result.output.split())
+    assert "written unchanged race, education" in output
+    assert "id: " in output
 
 
-def test_texts_that_mean_missing_do_so_only_where_they_are_read(tmp_path):
+def test_texts_that_mean_missing_do_so_only_in_quasi_identifiers(tmp_path):
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     table = pd.DataFrame({"age": ["30", "N"] * 100, "sex": ["f", "m"] * 100, "note": ["N", "x"] * 100})
     table.to_csv(path, index=False)
@@ -147,7 +147,7 @@ def test_a_column_of_lists_is_refused_by_name(command, tmp_path):
     assert not out.exists()
 
 
-def test_a_schema_must_describe_what_is_named(people, tmp_path):
+def test_a_schema_must_describe_the_named_columns(people, tmp_path):
     schema = tmp_path / "schema.yaml"
     md.Schema(attributes=(md.Attribute(name="age", kind="number", storage="integer"),)).to_yaml(schema)
     out = tmp_path / "out.csv"
@@ -157,7 +157,7 @@ def test_a_schema_must_describe_what_is_named(people, tmp_path):
     assert all(row["age"].isdigit() for row in rows(out))
 
 
-def test_a_file_whose_lines_do_not_fit_its_header_is_no_table(tmp_path):
+def test_a_file_whose_lines_do_not_fit_its_header_is_refused(tmp_path):
     path = tmp_path / "broken.csv"
     path.write_text("a,b,c,d\n" + "1,2,3,4\n" * 50 + "1,2\n" + "1,2,3,4\n" * 50)
     result = anonymize(path, "--k", 5, "-o", tmp_path / "out.csv")

@@ -24,19 +24,19 @@ def bundle(*arguments):
     return CliRunner().invoke(app, ["bundle", *map(str, arguments)])
 
 
-def test_a_model_is_trained_and_its_error_stands_beside_the_naive_one(places):
+def test_a_model_is_trained_and_its_error_is_shown_with_the_naive_error(places):
     result = bundle(places / "g.json", places / "people.csv", "--label", "bought", "-o", places / "b", "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
     assert found["interval"][0] <= found["error"] <= found["interval"][1] <= 1
     assert found["error"] < found["naive"]
-    made = md.load_bundle(places / "b")
-    assert (made.label, made.classes, made.identity) == ("bought", ["no", "yes"], found["identity"])
+    loaded = md.load_bundle(places / "b")
+    assert (loaded.label, loaded.classes, loaded.identity) == ("bought", ["no", "yes"], found["identity"])
     again = bundle(places / "g.json", places / "people.csv", "--label", "bought", "-o", places / "b")
     assert "always predicting the same" in " ".join(again.output.split())
 
 
-def test_an_amount_is_predicted_as_one(people, places):
+def test_a_numeric_label_is_predicted_as_a_number(people, places):
     md.Uniform(buckets=2).fit(people[0][["age", "job"]]).generalization_.save(places / "two.json")
     result = bundle(places / "two.json", places / "people.csv", "--label", "income", "-o", places / "b", "--json")
     assert result.exit_code == 0, result.exception
@@ -49,8 +49,8 @@ def test_an_amount_is_predicted_as_one(people, places):
 def test_cells_and_a_questionnaire_need_no_model(places):
     for options, kind in ((["--questionnaire"], "questionnaire"), ([], "cells")):
         assert bundle(places / "cells.json", *options, "-o", places / kind).exit_code == 0
-        made = md.load_bundle(places / kind)
-        assert (made.kind, made.can_predict) == (kind, True)
+        loaded = md.load_bundle(places / kind)
+        assert (loaded.kind, loaded.can_predict) == (kind, True)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_bad_input_is_one_sentence_and_leaves_no_folder(places, monkeypatch, arg
         ("no/such", "the folder above does not exist"),
     ],
 )
-def test_a_folder_that_cannot_be_written_is_found_out_before_anything_is_trained(places, monkeypatch, output, message):
+def test_a_folder_that_cannot_be_written_is_refused_before_training(places, monkeypatch, output, message):
     trained = []
     monkeypatch.setattr("modicum.cli.commands.bundle._train_model", lambda *given: trained.append(given) or (None, {}))
     monkeypatch.chdir(places)

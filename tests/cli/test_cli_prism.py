@@ -1,4 +1,4 @@
-"""`modicum prism`: what it prints, and what it refuses."""
+"""`modicum prism`: what it prints and refuses."""
 
 import json
 
@@ -26,7 +26,7 @@ def prism(*arguments):
 OPTIONS = ["--label", "label", "--sensitive", "ill", "--identifier", "id", "--threshold", 0.3]
 
 
-def test_it_tells_what_leaks_what_was_chosen_and_what_it_costs(file):
+def test_the_output_shows_leaks_choice_and_cost(file):
     result = prism(file, *OPTIONS, "--critical", "ill")
     assert result.exit_code == 0, result.output
     for words in ("proxy", "a + b", "by chance", "asked for", "promise", "PriSM", "Parsimony", "MCC"):
@@ -34,7 +34,7 @@ def test_it_tells_what_leaks_what_was_chosen_and_what_it_costs(file):
     assert " id" not in result.output
 
 
-def test_the_same_for_programs(file):
+def test_json_holds_leaks_classifier_and_models(file):
     result = prism(file, *OPTIONS, "--no-adversary", "--max-predictors", 2, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
@@ -46,7 +46,7 @@ def test_the_same_for_programs(file):
     assert prism_model["gap"] <= 1e-4
 
 
-def test_without_predictors_no_label_can_be_counted_from_the_objective():
+def test_without_predictors_the_objective_is_not_given():
     model = fitted(*make_people(900))
     assert describe_rule(model)["objective"] > 0
     model.predictors_ = []

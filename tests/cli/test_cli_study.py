@@ -51,10 +51,11 @@ def test_artifact_report_and_json_are_written(table, folder, tmp_path):
     g, page = tmp_path / "g.json", tmp_path / "r.html"
     result = study(table, folder, "--max-error", 0.23, "-o", g, "--report", page, "--min-group", 5, "--json")
     assert result.exit_code == 0, result.output
-    said = json.loads(result.stdout)
-    assert said["chosen"]["error"] <= 0.26
+    content = json.loads(result.stdout)
+    assert content["chosen"]["error"] <= 0.26
     assert (
-        said["coarsened"]["smallest_group"]["after"] in ("< 10", 10) or said["coarsened"]["smallest_group"]["after"] > 4
+        content["coarsened"]["smallest_group"]["after"] in ("< 10", 10)
+        or content["coarsened"]["smallest_group"]["after"] > 4
     )
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert json.loads(page.with_suffix(".json").read_text())["modicum"] == "study"
@@ -62,17 +63,17 @@ def test_artifact_report_and_json_are_written(table, folder, tmp_path):
     assert md.measures.k_anonymity(md.load(g).transform(X)) >= 1
 
 
-def test_the_report_describes_what_is_written(table, folder, tmp_path):
+def test_the_report_describes_the_written_artifact(table, folder, tmp_path):
     g, page = tmp_path / "g.json", tmp_path / "r.html"
     result = study(table, folder, "--max-error", 0.23, "-o", g, "--report", page, "--min-group", 40)
     assert result.exit_code == 0, result.output
-    written, told = md.load(g), json.loads(page.with_suffix(".json").read_text())
-    assert told["chosen"]["needed"] == len(written.needed)
-    assert "min_group=40" in told["chosen"]["name"]
+    written, report = md.load(g), json.loads(page.with_suffix(".json").read_text())
+    assert report["chosen"]["needed"] == len(written.needed)
+    assert "min_group=40" in report["chosen"]["name"]
     assert "Worth a look before you decide" in result.stdout
 
 
-def test_nothing_of_the_user_s_or_the_study_s_is_overwritten(table, folder, tmp_path):
+def test_files_of_the_user_and_the_study_are_not_overwritten(table, folder, tmp_path):
     for path in (folder / "study.json", folder / "table.csv", table):
         assert "would overwrite an input or another output" in str(study(table, folder, "-o", path).exception)
     assert "belongs to the study" in str(study(table, folder, "-o", folder / "pieces" / "g.json").exception)
@@ -94,7 +95,7 @@ def test_minimize_can_make_groups_larger(table, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--keep", 0.5, "--max-error", 0.2], "Say one of"),
         (["--keep", 3], "'keep' parameter must be a number from 0 to 1"),
@@ -109,22 +110,22 @@ def test_minimize_can_make_groups_larger(table, tmp_path):
         (["--personal", "height"], "'height' is not in the file"),
     ],
 )
-def test_bad_input_is_one_sentence(table, folder, more, said):
+def test_bad_input_is_one_sentence(table, folder, more, message):
     result = study(table, folder, *more)
     assert result.exit_code != 0
     assert isinstance(result.exception, md.errors.ModicumError)
-    assert said in str(result.exception)
+    assert message in str(result.exception)
     assert "\n" not in str(result.exception)
 
 
-def test_the_folder_of_other_data_is_refused(table, folder, tmp_path):
+def test_a_folder_with_results_of_other_data_is_refused(table, folder, tmp_path):
     other = tmp_path / "other.csv"
     pd.read_csv(table).iloc[::-1].to_csv(other, index=False)
     result = study(other, folder)
     assert "holds the results of other data" in str(result.exception)
 
 
-def test_ctrl_c_stops_in_good_order_and_the_same_command_goes_on(table, tmp_path):
+def test_ctrl_c_stops_cleanly_and_the_same_command_continues(table, tmp_path):
     folder = tmp_path / "results"
     command = [sys.executable, "-m", "modicum", "study", str(table), "--label", "income", "--folder", str(folder)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

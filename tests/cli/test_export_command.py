@@ -1,4 +1,4 @@
-"""`modicum export` as a person runs it: what it prints and writes, and one sentence for what it cannot do."""
+"""`modicum export` as a person runs it: what it prints and writes; bad input gets one sentence."""
 
 import json
 from pathlib import Path
@@ -39,13 +39,13 @@ def test_a_select_is_printed_and_runs(files, X, g):
     assert duckdb.sql(result.stdout).df()["age"].tolist() == g.transform(X)["age"].tolist()
 
 
-def test_cells_are_a_select_too(files, X, cells):
+def test_cells_are_exported_as_a_select_too(files, X, cells):
     result = modicum("export", files / "cells.json", "--to", "sql", "--table", "X")
     assert duckdb.sql(result.stdout).df()["age"].tolist() == cells.transform(X[["age"]])["age"].tolist()
 
 
 @pytest.mark.parametrize("form", ["labels", "codes", "values"])
-def test_a_select_gives_buckets_as_asked(files, X, g, cells, form):
+def test_a_select_gives_buckets_in_each_form(files, X, g, cells, form):
     for file, artifact in (("g.json", g), ("cells.json", cells)):
         result = modicum("export", files / file, "--to", "sql", "--table", "X", "--as", form)
         assert result.returncode == 0, result.stderr
@@ -68,7 +68,7 @@ def test_a_dbt_model_is_written_to_a_folder(files, g):
     assert written == g.to_dbt("staff.people", "less", "postgres")
 
 
-def test_a_contract_is_json(files, g, cells):
+def test_a_json_schema_is_printed(files, g, cells):
     assert json.loads(modicum("export", files / "g.json", "--to", "json-schema").stdout) == g.to_json_schema()
     result = modicum("export", files / "cells.json", "--to", "json-schema", "--questionnaire")
     assert json.loads(result.stdout) == md.Questionnaire(cells).to_json_schema()
@@ -113,33 +113,33 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_done_is_one_sentence_and_leaves_nothing_behind(files, case):
-    arguments, said = BAD[case]
+def test_bad_input_is_one_sentence_and_leaves_nothing_behind(files, case):
+    arguments, message = BAD[case]
     before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
     result = modicum("export", *arguments, cwd=files)
     assert result.returncode == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.stderr
     assert {path: path.read_bytes() for path in files.rglob("*") if path.is_file()} == before
     assert not (files / "p").exists()
 
 
-def test_a_module_of_cells_brings_their_values_where_asked(files, cells):
+def test_a_module_of_cells_holds_their_values_on_request(files, cells):
     for options, artifact in (([], cells), (["--questionnaire"], md.Questionnaire(cells))):
-        asked = ["export", files / "cells.json", "--to", "javascript", *options]
-        assert modicum(*asked).stdout == artifact.to_javascript().module + "\n"
+        command = ["export", files / "cells.json", "--to", "javascript", *options]
+        assert modicum(*command).stdout == artifact.to_javascript().module + "\n"
         expected = artifact.to_javascript(representatives=True).module
-        assert modicum(*asked, "--representatives").stdout == expected + "\n"
+        assert modicum(*command, "--representatives").stdout == expected + "\n"
 
 
-def test_dbt_beside_a_file_called_models_names_it_and_says_what_to_do(files):
+def test_dbt_refuses_a_folder_with_a_file_called_models(files):
     (files / "project").mkdir()
     (files / "project" / "models").write_text("mine")
     result = modicum("export", "g.json", "--to", "dbt", "-o", "project", cwd=files)
     assert result.returncode == 2
-    said = " ".join(result.stderr.split())
-    assert str(Path("project", "models")) in said
-    assert "a file has that name; rename it, or name another folder with -o." in said
+    message = " ".join(result.stderr.split())
+    assert str(Path("project", "models")) in message
+    assert "a file has that name; rename it, or name another folder with -o." in message
     assert (files / "project" / "models").read_text() == "mine"
 
 

@@ -100,7 +100,7 @@ def test_it_says_where_it_is_and_stops_cleanly_with_nothing_of_people_in_its_wor
         answers = [client.get("/healthz").status_code for _ in range(150)]
         assert answers.count(429) > 0
         assert "server" not in client.get("/healthz").headers
-    wrong = service.wrong()
+    wrong = service.read_errors()
     said = service.stop()
     assert "Collects by generalization" in said
     assert "data.duckdb" in said
