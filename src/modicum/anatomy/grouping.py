@@ -65,7 +65,8 @@ def shuffle_by_value(codes: Codes, counts: Codes, random: np.random.Generator) -
     (np.int64(1), [0, 2], [0, 1, 3])
     """
     records = random.permutation(len(codes))
-    return records[np.argsort(codes[records], kind="stable")], np.concatenate([[0], np.cumsum(counts)])
+    small = codes.astype(np.min_scalar_type(len(counts)))  # numpy sorts 8 and 16 bits in linear time
+    return records[np.argsort(small[records], kind="stable")], np.concatenate([[0], np.cumsum(counts)])
 
 
 @numba.njit(cache=True, nogil=True)
