@@ -169,7 +169,7 @@ DECISION_COLOURS = {"not collected": GREEN, "coarsened": AMBER, "kept": RED}
 
 
 def buckets_chart(attributes: "Sequence[AttributeOutcome]") -> Markup:
-    """Draw how many buckets each attribute has, and of how many values (after [Staab24 Figure 9)]."""
+    """Draw how many buckets each attribute has, and of how many values (after [Staab24 Figure 9])."""
     shown = sorted(attributes, key=lambda a: a.decision == "not collected")[:MOST_ROWS]
     most = max([a.n_buckets for a in shown if a.decision != "not collected"], default=1)
     most = max(most, 2)

@@ -63,7 +63,7 @@ def adversaries_chart(adversaries: Sequence[Guesser]) -> Markup:
 
 
 def guesses_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
-    """Draw each attribute's error for every adversary and the naive guess (after [Staab24 Figure 7)]."""
+    """Draw each attribute's error for every adversary and the naive guess (after [Staab24 Figure 7])."""
     shown = sorted(attributes, key=lambda a: min(e.error for e in a.errors.values()) - a.naive)[:MOST_ROWS]
     top = 26
     rows = [axis(top, len(shown))]
@@ -78,7 +78,7 @@ def guesses_chart(attributes: Sequence[GuessedAttribute]) -> Markup:
 
 
 def confident_chart(levels: Sequence[SurestGuesses]) -> Markup:
-    """Draw the error on the most confident guesses (A2, after [Staab24 Figure 5)]."""
+    """Draw the error on the most confident guesses (A2, after [Staab24 Figure 5])."""
     height, top = 190, 16
     most = max([level.naive for level in levels] + [level.interval[1] for level in levels if level.interval]) or 1.0
     step = span() / max(1, len(levels) - 1)

@@ -135,9 +135,9 @@ def _inference(content: PrismContent) -> list[Block]:
             f"Adversaries learn from the {number(content.trained_on)} training records, each held out in turn, what "
             "the answers reveal about the sensitive attribute. They are a support vector machine tuned for this, a "
             "network, counts and boosted trees. The strongest of them is shown, chosen without the records it is "
-            "tested on. “Right” is the share of people whose value it guesses. The correlation (Matthews') is 0 for a "
-            "guess without any knowledge and 1 for a perfect one; it is meaningful even if nearly everybody has the "
-            "same value. The 95% interval is below each figure.",
+            "tested on. “Right” is the share of these records whose value it guesses. The correlation (Matthews') is 0 "
+            "for a guess without any knowledge and 1 for a perfect one; it is meaningful even if nearly everybody has "
+            "the same value. The 95% interval is below each figure.",
             "soft",
         )
     ]
