@@ -34,16 +34,16 @@ def test_no_cut_into_runs_has_a_smaller_average_variance(scores, k):
     scores = np.array(scores)
     found = least_variance_groups(scores, k)
     assert len(found) == min(k, len(scores))
-    for many, groups in enumerate(found, start=1):
-        assert sorted(set(groups.tolist())) == list(range(many))
+    for n_groups, groups in enumerate(found, start=1):
+        assert sorted(set(groups.tolist())) == list(range(n_groups))
         assert (np.diff(groups) >= 0).all()
-        best = min(average_variance(scores, cut) for cut in partitions(len(scores), many))
+        best = min(average_variance(scores, cut) for cut in partitions(len(scores), n_groups))
         assert average_variance(scores, groups) == pytest.approx(best, abs=1e-9)
 
 
-def test_equal_scores_still_make_as_many_groups_as_asked():
-    for many, groups in enumerate(least_variance_groups(np.full(5, 3.7), 9), start=1):
-        assert len(set(groups.tolist())) == many
+def test_equal_scores_still_form_every_number_of_groups():
+    for n_groups, groups in enumerate(least_variance_groups(np.full(5, 3.7), 9), start=1):
+        assert len(set(groups.tolist())) == n_groups
     assert [g.tolist() for g in least_variance_groups(np.array([2.0]), 4)] == [[0]]
 
 
@@ -68,7 +68,7 @@ def test_thousands_of_values_are_grouped_quickly():
 
 
 def table(n: int = 1_500, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """y is `cause` but for noise; `number` helps a little; `secret` is independent of everything."""
+    """y is `cause` with some noise; `number` helps a little; `secret` is independent of everything."""
     random = np.random.default_rng(seed)
     cause, number = random.integers(0, 4, n), random.normal(size=n)
     X = pd.DataFrame(
@@ -81,8 +81,8 @@ def table(n: int = 1_500, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     return X, np.where(random.random(n) < 0.05, number > 0, cause >= 2).astype(int)
 
 
-def untouched(method: md.Iterative, X, y, monkeypatch) -> md.Iterative:
-    """Fitted where each step would raise the error: the start."""
+def fit_start(method: md.Iterative, X, y, monkeypatch) -> md.Iterative:
+    """Fit while every step raises the error, so the result is the start."""
     from modicum.minimizers import iterative
 
     monkeypatch.setattr(iterative._Search, "error", lambda self, chosen: 1 / sum(chosen))
@@ -92,7 +92,7 @@ def untouched(method: md.Iterative, X, y, monkeypatch) -> md.Iterative:
 def test_a_number_starts_with_its_quantiles(monkeypatch):
     X, y = table()
     for k in (1, 2, 4, 7):
-        g = untouched(md.Iterative(max_error=0, buckets=k), X, y, monkeypatch).generalization_
+        g = fit_start(md.Iterative(max_error=0, buckets=k), X, y, monkeypatch).generalization_
         assert g["number"].n_buckets == k
         sizes = np.bincount(g.codes(X)[:, 2], minlength=k)[:k]
         assert sizes.max() - sizes.min() <= 12  # the values are coded by 256 groups of about 6 records
@@ -102,7 +102,7 @@ def test_a_number_starts_with_its_quantiles(monkeypatch):
 
 def test_a_heavy_value_leaves_fewer_groups_than_quantiles(monkeypatch):
     X = pd.DataFrame({"x": [0] * 90 + list(range(1, 11)), "z": np.arange(100) % 3})
-    g = untouched(md.Iterative(max_error=0), X, np.arange(100) % 2, monkeypatch).generalization_
+    g = fit_start(md.Iterative(max_error=0), X, np.arange(100) % 2, monkeypatch).generalization_
     assert g["x"].n_buckets == len(set(np.cumsum(equal_starts(np.array([90] + [1] * 10), 4)).tolist())) == 2
     assert g["z"].n_buckets == 3
 
@@ -114,7 +114,7 @@ def test_a_category_starts_with_groups_of_similar_weight(monkeypatch):
     y = (random.random(4_000) < np.vectorize(chance.get)(job)).astype(int)
     X = pd.DataFrame({"job": job, "other": random.choice(["x", "y"], 4_000)})
     method = md.Iterative(max_error=0, buckets=3)
-    g = untouched(method, X, y, monkeypatch).generalization_
+    g = fit_start(method, X, y, monkeypatch).generalization_
     assert {frozenset(group.values) for group in g["job"].buckets} == {
         frozenset("ac"),
         frozenset("be"),
@@ -137,13 +137,13 @@ def test_only_neighbours_of_an_ordered_category_share_a_group(monkeypatch):
     found = {}
     for kind, options in kinds.items():
         schema = md.Schema(attributes=(md.Attribute(name="grade", **options),))
-        g = untouched(md.Iterative(max_error=0, buckets=2, schema=schema), X, y, monkeypatch).generalization_
+        g = fit_start(md.Iterative(max_error=0, buckets=2, schema=schema), X, y, monkeypatch).generalization_
         found[kind] = [sorted(values.tolist().index(v) for v in group.values) for group in g["grade"].buckets]
     assert all(run == list(range(run[0], run[-1] + 1)) for run in found["ordered"])
     assert sorted(found["free"]) == [[0, 2, 4], [1, 3, 5]]
 
 
-def test_missing_is_a_bucket_of_its_own_in_a_number_and_a_value_in_a_category(monkeypatch):
+def test_missing_is_a_separate_bucket_of_a_number_and_a_value_of_a_category(monkeypatch):
     random = np.random.default_rng(3)
     n = 2_000
     lost = random.random(n) < 0.3
@@ -152,7 +152,7 @@ def test_missing_is_a_bucket_of_its_own_in_a_number_and_a_value_in_a_category(mo
     X["level"] = np.where(random.random(n) < 0.2, None, random.choice(["low", "mid", "top"], n))
     schema = md.Schema.infer(X).replace("level", kind="ordered", domain=("low", "mid", "top"))
     y = np.where(lost | (grade == "a"), 1, 0)
-    g = untouched(md.Iterative(max_error=0, buckets=2, schema=schema), X, y, monkeypatch).generalization_
+    g = fit_start(md.Iterative(max_error=0, buckets=2, schema=schema), X, y, monkeypatch).generalization_
     assert g["number"].n_buckets == g["level"].n_buckets == 2  # missing is not counted
     assert set(g.codes(X[X["level"].isna()])[:, 2]) == {g["level"].missing_code}
     assert g["level"].missing_code not in g.codes(X[X["level"].notna()])[:, 2]
@@ -161,7 +161,7 @@ def test_missing_is_a_bucket_of_its_own_in_a_number_and_a_value_in_a_category(mo
     assert codes[2] == codes[0] != codes[1]  # like the value of the same weight
 
 
-def test_a_high_threshold_collects_nothing_and_the_error_is_the_majority_guess_s(people):
+def test_a_high_threshold_collects_nothing_and_has_the_error_of_the_majority_guess(people):
     X, y = people
     method = md.Iterative(max_error=1).fit(X, y)
     assert method.generalization_.needed == []
@@ -185,7 +185,7 @@ def test_the_error_stays_below_the_threshold_or_the_start(random_table, max_erro
     assert np.array_equal(again.codes(X), method.generalization_.codes(X))
 
 
-def test_error_is_that_of_the_generalization_itself(people):
+def test_the_error_is_that_of_the_final_generalization(people):
     from modicum.learners.backoff import Backoff
     from modicum.learners.inputs import Inputs, count_table
 
@@ -200,7 +200,7 @@ def test_error_is_that_of_the_generalization_itself(people):
         assert method.error_ == pytest.approx(np.mean(guess[cells[aside]] != truth[aside]), abs=0.02)
 
 
-def test_what_is_personal_and_useless_goes_first_and_what_decides_last():
+def test_a_useless_personal_attribute_goes_first_and_the_cause_last():
     X, y = table()
     method = md.Iterative(max_error=0.1).fit(X, y)
     assert list(method.impact_)[-1] == "cause"
@@ -210,7 +210,7 @@ def test_what_is_personal_and_useless_goes_first_and_what_decides_last():
     assert list(method.impact_.values()) == sorted(method.impact_.values(), key=lambda i: i.difference)
 
 
-def test_only_a_personal_attribute_costs_the_adversary():
+def test_only_personal_attributes_have_an_impact_on_the_adversary():
     X, y = table()
     found = md.Iterative(personal=["secret"]).fit(X, y).impact_
     assert found["cause"].adversary == found["number"].adversary == 0
@@ -233,7 +233,7 @@ def test_weights_change_the_order():
     assert silent["secret"].adversary == 0
 
 
-def test_what_is_locked_or_forbidden_is_seen_as_such_by_the_search():
+def test_the_search_respects_locked_and_forbidden_attributes():
     X, y = table()
     schema = md.Schema.infer(X).replace("cause", forbidden=True).replace("secret", locked=True)
     method = md.Iterative(max_error=0.2, schema=schema).fit(X, y)
@@ -241,7 +241,7 @@ def test_what_is_locked_or_forbidden_is_seen_as_such_by_the_search():
     assert g["cause"].action == "dropped"
     assert g["secret"].action == "kept"
     assert set(method.impact_) == {"number"}
-    assert method.error_ > 0.35  # nothing may use what decides
+    assert method.error_ > 0.35  # the cause may not be used
     kept = md.Schema.infer(X).replace("cause", locked=True)
     method = md.Iterative(max_error=0.1, schema=kept).fit(X, y)
     assert method.error_ < 0.1
@@ -276,7 +276,7 @@ def test_several_classes_are_sorted_along_one_axis():
     assert method.error_ < 0.15
 
 
-def test_the_axis_of_several_classes_has_the_largest_spread_and_none_where_there_is_none():
+def test_the_axis_of_several_classes_has_the_largest_spread():
     random = np.random.default_rng(5)
     weights = random.normal(size=(3, 8))
     scores = _along_main_axis(weights)
@@ -296,13 +296,13 @@ def test_a_numeric_label_is_cut_into_bins():
         md.Iterative(label_bins=1).fit(X, X["number"])
 
 
-def test_a_row_that_stands_for_several_counts_as_several():
+def test_a_row_of_weight_n_counts_as_n_rows():
     X, y = table()
     weights = np.random.default_rng(0).integers(1, 4, len(X))
-    many = X.loc[X.index.repeat(weights)].reset_index(drop=True)
+    copies = X.loc[X.index.repeat(weights)].reset_index(drop=True)
     method = md.Iterative(max_error=0, buckets=4)
     weighted = method._search(method._encode_data(X, y, weights))
-    repeated = method._search(method._encode_data(many, np.repeat(y, weights), None))
+    repeated = method._search(method._encode_data(copies, np.repeat(y, weights), None))
     assert all(np.array_equal(a, b) for a, b in zip(weighted.ladders[2], repeated.ladders[2], strict=True))
     repeated.aside, repeated.ladders = np.repeat(weighted.aside, weights), weighted.ladders
     for chosen in ([1, 1, 1], [2, 2, 3], [len(ladder) for ladder in weighted.ladders]):
@@ -317,7 +317,7 @@ def test_a_row_that_stands_for_several_counts_as_several():
     assert one.generalization_["cause"].n_buckets == ten.generalization_["cause"].n_buckets == 2
 
 
-def test_a_row_that_stands_for_none_is_as_good_as_absent():
+def test_a_row_of_weight_zero_counts_as_absent():
     X, y = table()
     weights = (np.arange(len(X)) < 900).astype(int)
     a = md.Iterative().fit(X, y, sample_weight=weights)
@@ -326,7 +326,7 @@ def test_a_row_that_stands_for_none_is_as_good_as_absent():
     assert a.error_ == b.error_
 
 
-def test_one_person_s_records_are_never_on_both_sides():
+def test_the_records_of_one_person_are_never_on_both_sides():
     X, y = table(300)
     X["who"] = np.repeat(np.arange(60), 5)
     schema = md.Schema.infer(X).with_roles(person="who")
@@ -374,15 +374,15 @@ def test_the_path_lies_between_the_limits_and_matches_single_fits(people):
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_every_step_of_the_path_is_finer_than_the_next_in_what_it_collects(people):
-    """Fewer quantiles are no union of more; yet what is dropped at a low threshold stays dropped at a higher one."""
+def test_an_attribute_dropped_on_the_path_stays_dropped(people):
+    """Fewer quantiles are not unions of more, but an attribute dropped at a low threshold stays dropped at a higher."""
     X, y = people
     path = list(md.Iterative().fit_path(X, y, [0.0, 0.5, 1.0]).values())
     assert set(path[2].needed) <= set(path[1].needed) <= set(path[0].needed)
 
 
 @pytest.mark.parametrize("shares", [[], [-0.1], [1.5], [float("nan")], ["much"]])
-def test_a_share_that_makes_no_sense_is_refused(people, shares):
+def test_an_invalid_share_is_refused(people, shares):
     with pytest.raises(ParameterError, match="shares from 0 to 1, at least one"):
         md.Iterative().fit_path(*people, shares)
 
@@ -399,19 +399,19 @@ def test_a_share_that_makes_no_sense_is_refused(people, shares):
         (md.Iterative(weights={"age": -1}), "numbers ≥ 0"),
     ],
 )
-def test_parameters_that_make_no_sense(people, method, complaint):
+def test_invalid_parameters_are_refused(people, method, complaint):
     with pytest.raises(ParameterError, match=complaint):
         method.fit(*people)
 
 
-def test_too_few_records_are_said(people):
+def test_too_few_records_are_refused(people):
     X, y = people
     with pytest.raises(DataError, match="at least 5 records"):
         md.Iterative().fit(X[:4], y[:4])
     assert md.Iterative().fit(X[:5], ["a", "b", "a", "b", "a"]).generalization_.names == list(X.columns)
 
 
-def test_a_category_never_seen_and_one_only_declared_have_a_place():
+def test_unseen_and_declared_categories_have_a_bucket():
     X, y = table()
     schema = md.Schema.infer(X).replace("cause", domain=("n", "e", "s", "w", "up"))
     g = md.Iterative(schema=schema, max_error=0.1).fit(X, y).generalization_
@@ -422,7 +422,7 @@ def test_a_category_never_seen_and_one_only_declared_have_a_place():
     assert "up" in [value for group in g["cause"].buckets for value in group.values]
 
 
-def test_one_attribute_a_constant_and_many_values():
+def test_one_attribute_a_constant_and_many_values_are_fitted():
     X, y = table()
     X["same"] = "x"
     X["id"] = [f"i{i}" for i in range(len(X))]
@@ -433,8 +433,8 @@ def test_one_attribute_a_constant_and_many_values():
     assert g.generalization_["same"].action == "dropped"
 
 
-def test_training_records_of_one_class_only_are_no_obstacle():
-    """Whole persons are set aside; with two of them the training half may know a single class."""
+def test_training_records_may_have_only_one_class():
+    """Whole people are set aside: of two people, the training half may have a single class."""
     X = pd.DataFrame({"x": list("aabb") * 3, "who": [0] * 6 + [1] * 6})
     schema = md.Schema.infer(X).with_roles(person="who")
     for seed in range(4):

@@ -1,4 +1,4 @@
-"""MergePath: what it collects, what it keeps its word on, and what it says where it cannot."""
+"""MergePath: what it collects, what it guarantees, and what it refuses."""
 
 import json
 import os
@@ -33,8 +33,8 @@ def planted(n: int = 4_000, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
     return X, pd.Series(np.where(random.logistic(size=n) < odds, "yes", "no"), name="label")
 
 
-def tells_all(finer: md.Generalization, coarser: md.Generalization) -> bool:
-    """Whether both together, bucket by bucket, are the finer one."""
+def refines(finer: md.Generalization, coarser: md.Generalization) -> bool:
+    """Return whether the two intersect, bucket by bucket, in the finer one."""
     both = finer.intersect(coarser)
     return [p.labels for p in both.partitions] == [p.labels for p in finer.partitions]
 
@@ -44,7 +44,7 @@ def merged() -> md.MergePath:
     return md.MergePath().fit(*planted())
 
 
-def test_what_decides_is_collected_at_its_own_boundaries_and_nothing_else():
+def test_only_deciding_attributes_are_collected_at_their_own_boundaries():
     X, y = planted(12_000)
     found = md.MergePath().fit(X, y)
     assert found.choice_.why.startswith("the inflection point of the path, after which")
@@ -58,7 +58,7 @@ def test_what_decides_is_collected_at_its_own_boundaries_and_nothing_else():
 def test_the_path_is_nested_and_ends_with_nothing(merged):
     finer = merged.path_[0].generalization
     for point in merged.path_[1:]:
-        assert tells_all(finer, point.generalization)
+        assert refines(finer, point.generalization)
         finer = point.generalization
     assert merged.path_[-1].generalization.needed == []
     assert [p.buckets for p in merged.path_] == sorted((p.buckets for p in merged.path_), reverse=True)
@@ -67,7 +67,7 @@ def test_the_path_is_nested_and_ends_with_nothing(merged):
     assert errors == sorted(errors), "whoever knows less predicts no better"
 
 
-def test_points_say_what_the_records_say(merged):
+def test_points_agree_with_the_records(merged):
     X, _ = planted()
     for point in merged.path_[:: max(1, len(merged.path_) // 6)]:
         described = point.generalization.describe(X)
@@ -77,15 +77,15 @@ def test_points_say_what_the_records_say(merged):
         assert 0 <= point.adversary_error <= 1
 
 
-def test_breached_together_two_points_tell_what_the_finer_one_tells_alone():
+def test_two_points_together_reveal_no_more_than_the_finer_one():
     """A6 [Staab24 §5]: the joint refinement of nested generalizations is the finer one, so nothing is gained."""
     X, y = md.datasets.load_adult(return_X_y=True)
     found = md.MergePath(personal=["age", "race", "sex"]).fit(X[:8_000], y[:8_000])
     finer, coarser = (found.path_[int(len(found.path_) * share)].generalization for share in (0.5, 0.9))
-    assert tells_all(finer, coarser)
+    assert refines(finer, coarser)
     attack = md.attacks.MultiBreach(personal=["age", "race", "sex"], progress=False)
     together = attack.run([finer, coarser], known=X[:8_000], breached=X[8_000:12_000])
-    assert together.error >= together.alone[0] - 0.01  # what two fits of a model differ by
+    assert together.error >= together.alone[0] - 0.01  # two fits of a model differ by about this much
     apart = [md.Uniform(buckets=k).fit(X[:8_000]).generalization_ for k in (2, 3)]
     crossed = attack.run(apart, known=X[:8_000], breached=X[8_000:12_000])
     assert crossed.error < min(crossed.alone) - 0.01, "where they cross, something is gained"
@@ -101,14 +101,14 @@ def test_the_coarsest_point_that_keeps_enough_is_chosen(keep):
     assert md.utility(found.generalization_, X, y, *later).skill_kept > keep - 0.1
 
 
-def test_the_highest_error_is_kept_and_nothing_is_collected_where_that_is_enough():
+def test_max_error_is_respected_and_a_high_one_collects_nothing():
     X, y = planted()
     found = md.MergePath(max_error=0.25).fit(X, y)
     assert found.choice_.error <= 0.25
     assert md.MergePath(max_error=0.9).fit(X, y).generalization_.needed == []
 
 
-def test_records_to_choose_on_can_be_given():
+def test_validation_records_can_be_given():
     X, y = planted()
     X_val, y_val = planted(1_000, seed=3)
     found = md.MergePath(keep=0.9).fit(X, y, X_val=X_val, y_val=y_val)
@@ -137,7 +137,7 @@ def test_every_table_has_a_nested_path(random_table, risk):
     found = md.MergePath(schema=schema, risk=risk).fit(X, y)
     finer = found.path_[0].generalization
     for point in found.path_:
-        assert tells_all(finer, point.generalization)
+        assert refines(finer, point.generalization)
         assert len(point.generalization.transform(X)) == len(X)
         finer = point.generalization
     assert finer.needed == []
@@ -145,7 +145,7 @@ def test_every_table_has_a_nested_path(random_table, risk):
 
 @given(tables(min_rows=20, max_rows=80), st.integers(2, 6))
 @settings(max_examples=25, deadline=None)
-def test_no_group_is_smaller_than_asked(random_table, least):
+def test_no_group_is_smaller_than_min_group(random_table, least):
     X, y, schema = random_table
     found = md.MergePath(schema=schema, min_group=least).fit(X, y)
     for point in found.path_:
@@ -153,7 +153,7 @@ def test_no_group_is_smaller_than_asked(random_table, least):
         assert point.smallest_group >= least
 
 
-def test_no_group_has_fewer_people_than_asked_where_one_has_many_rows():
+def test_no_group_has_fewer_people_than_min_group():
     X, y = planted(2_000)
     X["who"] = np.random.default_rng(0).integers(0, 700, len(X))
     schema = md.Schema.infer(X).with_roles(person="who")
@@ -163,7 +163,7 @@ def test_no_group_has_fewer_people_than_asked_where_one_has_many_rows():
         assert point.generalization.describe(X).smallest_group >= 15
 
 
-def test_what_is_locked_is_kept_and_what_is_forbidden_never_collected():
+def test_locked_attributes_are_kept_and_forbidden_ones_never_collected():
     X, y = planted()
     schema = md.Schema.infer(X)
     ruled = [
@@ -178,7 +178,7 @@ def test_what_is_locked_is_kept_and_what_is_forbidden_never_collected():
     assert "job" in found.generalization_.needed
 
 
-def test_a_locked_attribute_counts_in_all_the_detail_that_is_collected():
+def test_a_locked_attribute_counts_in_full_detail():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"pay": random.normal(size=900).round(6), "town": random.integers(0, 300, 900).astype(str)})
     y = X["pay"] > 0
@@ -194,7 +194,7 @@ def test_a_locked_attribute_counts_in_all_the_detail_that_is_collected():
     assert alone.adversary_error == pytest.approx(0), "it is read off"
 
 
-def test_what_is_forbidden_does_not_teach_and_may_be_all():
+def test_a_forbidden_attribute_is_not_learned_from_and_all_may_be_forbidden():
     X, y = planted(1_000)
     X["told"] = y.map({"yes": 1, "no": 0})  # the label itself, which must not be collected
     ruled = [a.model_copy(update={"forbidden": a.name == "told"}) for a in md.Schema.infer(X).attributes]
@@ -206,7 +206,7 @@ def test_what_is_forbidden_does_not_teach_and_may_be_all():
     assert [point.generalization.needed for point in only.path_] == [[]]
 
 
-def test_a_class_of_rows_that_stand_for_none_is_as_good_as_absent():
+def test_a_class_of_rows_of_weight_zero_counts_as_absent():
     X, _ = planted(1_200)
     y = np.select([X["age"] < 40, X["age"] < 60], ["a", "b"], "c")
     some = y != "a"
@@ -215,7 +215,7 @@ def test_a_class_of_rows_that_stand_for_none_is_as_good_as_absent():
     assert weighted.choice_ == without.choice_
 
 
-def test_one_person_s_records_are_never_on_both_sides():
+def test_the_records_of_one_person_are_never_on_both_sides():
     X, y = planted(600)
     X["who"] = np.arange(len(X)) // 10
     y.iloc[70:73] = "rare"  # one person has all of a class, and other rows too
@@ -228,7 +228,7 @@ def test_one_person_s_records_are_never_on_both_sides():
 
 
 def test_weights_say_what_is_worth_hiding():
-    """Two attributes tell the label equally well: the one that must be hidden is not collected."""
+    """Two attributes predict the label equally well; the one with the large weight is not collected."""
     random = np.random.default_rng(0)
     n = 3_000
     cause = random.integers(0, 2, n)
@@ -239,7 +239,7 @@ def test_weights_say_what_is_worth_hiding():
         assert found.generalization_.needed == [shown]
 
 
-def test_the_certificate_s_own_figure_can_be_what_is_lowered():
+def test_the_certificates_own_figure_can_be_minimized():
     X, y = planted()
     X = X.drop(columns="height")  # a number of few values is guessed by the same tenths in both
     lowered = md.MergePath(risk="certificate").fit_path(X, y)
@@ -249,8 +249,8 @@ def test_the_certificate_s_own_figure_can_be_what_is_lowered():
         assert point.adversary_error == pytest.approx(1 - u, abs=1e-6)
 
 
-def test_where_nothing_can_leak_the_prediction_is_still_kept():
-    """The one personal attribute is never collected, and nothing tells it."""
+def test_the_prediction_is_kept_even_if_nothing_can_leak():
+    """The one personal attribute is never collected, and nothing predicts it."""
     X, y = planted()
     X["faith"] = np.random.default_rng(5).choice(["a", "b"], len(X))
     ruled = [a.model_copy(update={"forbidden": a.name == "faith"}) for a in md.Schema.infer(X).attributes]
@@ -259,7 +259,7 @@ def test_where_nothing_can_leak_the_prediction_is_still_kept():
     assert {"age", "job"} <= set(found.generalization_.needed)
 
 
-def test_missing_values_find_a_bucket():
+def test_missing_values_join_a_similar_bucket_or_get_their_own():
     random = np.random.default_rng(0)
     n = 3_000
     value = random.integers(0, 100, n).astype(float)
@@ -282,7 +282,7 @@ def test_a_numeric_label_is_cut_into_bins():
         md.MergePath().fit(X, X["age"] * 1.5 + X["height"])
 
 
-def test_a_row_that_stands_for_several_counts_as_several():
+def test_a_row_of_weight_n_counts_as_n_rows():
     X, y = planted(1_000)
     twice = md.MergePath().fit_path(pd.concat([X, X], ignore_index=True), pd.concat([y, y], ignore_index=True))
     found = md.MergePath(knee=True).fit(X, y, sample_weight=np.full(len(X), 2))
@@ -290,8 +290,8 @@ def test_a_row_that_stands_for_several_counts_as_several():
     assert found.path_[0].groups == twice[0].groups
 
 
-def test_one_ruling_class_is_predicted_by_its_chances():
-    """The majority guess is nearly always right: by error nothing would be worth collecting."""
+def test_a_useful_attribute_is_collected_even_if_one_class_dominates():
+    """The majority guess is nearly always right: judged by error, nothing would be worth collecting."""
     random = np.random.default_rng(0)
     n = 6_000
     X = pd.DataFrame({"age": random.integers(18, 90, n), "town": random.choice(list("abcdefgh"), n)})
@@ -301,7 +301,7 @@ def test_one_ruling_class_is_predicted_by_its_chances():
 
 
 def test_the_knee_never_predicts_worse_than_nothing():
-    """An identifier tells the label of the records it was learned from, and of no others."""
+    """An identifier predicts the label of the records it was learned from, but of no others."""
     X, _ = planted(2_000)
     X["id"] = [f"C{i:05}" for i in range(len(X))]
     y = np.random.default_rng(0).random(len(X)) < 0.12
@@ -329,12 +329,12 @@ def test_noise_collects_nothing():
         ({"weights": {"nobody": 1}}, "'nobody', which is not a personal attribute"),
     ],
 )
-def test_a_parameter_that_makes_no_sense_is_refused(people, parameters, message):
+def test_an_invalid_parameter_is_refused(people, parameters, message):
     with pytest.raises(ParameterError, match=message):
         md.MergePath(**parameters).fit(*people)
 
 
-def test_what_cannot_be_reached_is_said(people):
+def test_unreachable_targets_are_refused(people):
     X, y = people
     with pytest.raises(
         DataError, match=r"No point of the path has an error of at most 0\.01: the finest has an error of"
@@ -353,12 +353,12 @@ def test_what_cannot_be_reached_is_said(people):
 def test_ctrl_c_keeps_a_path_to_nothing(monkeypatch):
     X, y = planted()
     whole = len(md.MergePath().fit(X, y).path_)
-    really = path.descend
+    original = path.descend
 
     def interrupted(*given):
         os.kill(os.getpid(), signal.SIGINT)
-        monkeypatch.setattr(path, "descend", really)
-        return really(*given)
+        monkeypatch.setattr(path, "descend", original)
+        return original(*given)
 
     monkeypatch.setattr(path, "descend", interrupted)
     with pytest.warns(StoppedWarning, match="Stopped merging buckets early"):

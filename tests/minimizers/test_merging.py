@@ -56,8 +56,8 @@ def plain_measures(seed: int, strength: float, groups, n: int = 60):
         own = [i for i in range(n) if groups[0][places[i, 0]] == cell[0]]
         for share, column, bucket in ((0.7, 0, own), (0.3, 1, range(n))):
             most = np.bincount(values[rows, column]).max()
-            told = np.bincount(values[list(bucket), column]).max() / len(bucket)
-            right += share * len(rows) / (len(rows) + strength) * (most + strength * told)
+            in_bucket = np.bincount(values[list(bucket), column]).max() / len(bucket)
+            right += share * len(rows) / (len(rows) + strength) * (most + strength * in_bucket)
     return error / n, loss / n, right / n
 
 
@@ -107,7 +107,7 @@ def all_cuts(n: int):
 
 
 def all_sets(n: int):
-    """All ways to part n buckets into sets, each named by numbers in order of appearance."""
+    """All ways to split n buckets into sets, numbered in order of appearance."""
     for names in product(range(n), repeat=n):
         if all(name <= max(names[:i], default=-1) + 1 for i, name in enumerate(names)):
             yield np.array(names)
@@ -131,13 +131,13 @@ def test_no_cut_and_no_sets_are_cheaper_than_the_best(seed, each):
 
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("price", [0.1, 1.0, 5.0])
-def test_no_regrouping_of_one_attribute_improves_what_was_found(ordered, price):
+def test_no_regrouping_of_one_attribute_improves_the_result(ordered, price):
     rules = Rules((True,) * 3, (ordered,) * 3, 0, MIX)
     for seed in range(6):
         cells = cells_of(seed)
-        groups, told = descend(cells, everything(cells), price, rules, nothing(cells, rules))
+        groups, reported = descend(cells, everything(cells), price, rules, nothing(cells, rules))
         best = cost(cells, groups, price)
-        assert told == pytest.approx(best)
+        assert reported == pytest.approx(best)
         for a, size in enumerate(SIZES):
             for other in all_cuts(size) if ordered else all_sets(size):
                 tried = [other if b == a else group for b, group in enumerate(groups)]
@@ -177,14 +177,14 @@ def test_groups_that_are_too_small_are_never_found():
         assert cells.join_buckets([np.unique(g, return_inverse=True)[1] for g in groups]).measured.fewest >= 25
 
 
-def test_what_may_not_be_merged_stays():
+def test_an_attribute_that_may_not_be_merged_keeps_its_buckets():
     cells = cells_of(0, n=300)
     rules = Rules((True, False, True), (True,) * 3, 0, MIX)
     for piece in path(cells, rules, Stop()):
         assert all(len(np.unique(groups[1])) == SIZES[1] for groups in piece)
 
 
-def test_a_label_that_nothing_tells_leaves_nothing_to_collect():
+def test_a_label_that_nothing_predicts_leaves_nothing_to_collect():
     cells = cells_of(0)
     same = replace(cells, labels=np.tile(cells.labels.sum(axis=1, keepdims=True) / 3, 3))
     rules = Rules((True,) * 3, (True,) * 3, 0, MIX)
@@ -192,7 +192,7 @@ def test_a_label_that_nothing_tells_leaves_nothing_to_collect():
     assert [group.tolist() for groups in only for group in groups] == [[0] * size for size in SIZES]
 
 
-def test_a_sample_of_the_cells_adds_up_to_a_part_of_them():
+def test_a_sample_of_cells_holds_fewer_records():
     cells = cells_of(0, n=500)
     some = cells.sample(20)
     assert len(some) == 20

@@ -50,7 +50,7 @@ def test_missing_values_may_join_a_bucket_or_stand_alone():
     assert joined.codes(pd.DataFrame({"age": [np.nan]})).tolist() == [[1]]
 
 
-def test_locked_and_forbidden_attributes(people):
+def test_locked_attributes_are_kept_and_forbidden_ones_dropped(people):
     X, y = people
     schema = md.Schema.infer(X).replace("sex", locked=True).replace("age", forbidden=True)
     for method in (
@@ -72,7 +72,7 @@ def test_a_numeric_label_needs_bins(people):
     assert g["income"].n_buckets >= 3
 
 
-def test_uniform_deals_evenly_and_by_its_seed(people):
+def test_uniform_splits_evenly_and_by_its_seed(people):
     X, _ = people
     g = md.Uniform(buckets=3).fit(X).generalization_
     assert [p.n_buckets for p in g.partitions] == [3, 3, 3, 3, 2]
@@ -82,7 +82,7 @@ def test_uniform_deals_evenly_and_by_its_seed(people):
     assert np.allclose(edges, [17 + 73 / 3, 17 + 2 * 73 / 3], atol=1)
 
 
-def test_feature_selection_by_each_score(people):
+def test_feature_selection_works_with_each_score(people):
     X, y = people
     for score in ("anova", "mutual_information", "chi2", "stepwise"):
         method = md.FeatureSelection(k=3, score_func=score).fit(X, y)
@@ -129,12 +129,12 @@ def test_scores_agree_with_scikit_learn():
         (md.FeatureSelection(score_func="luck"), "'score_func' parameter of FeatureSelection must be one of 'anova'"),
     ],
 )
-def test_parameters_that_make_no_sense(people, method, complaint):
+def test_invalid_parameters_are_refused(people, method, complaint):
     with pytest.raises(ParameterError, match=complaint.replace("(", r"\(")):
         method.fit(*people)
 
 
-def test_data_that_makes_no_sense(people):
+def test_invalid_data_is_refused(people):
     X, y = people
     pat = md.PrivacyTree(min_leaf=20)
     with pytest.raises(SchemaError, match="no attribute 'height' to be personal"):
@@ -174,7 +174,7 @@ def test_quality_on_acs_employment():
 
 
 @pytest.mark.slow
-def test_a_million_rows_with_categories_and_missing_values():
+def test_a_million_rows_with_categories_and_missing_values_are_minimized():
     random = np.random.default_rng(0)
     n = 1_000_000
     X = pd.DataFrame(
@@ -218,7 +218,7 @@ def test_arrays_are_matched_by_the_columns_of_fit():
     assert named.generalization_.names == ["a", "b"]
 
 
-def test_label_bins_by_records():
+def test_label_bins_count_weighted_records():
     X = pd.DataFrame({"x": np.arange(400)})
     y = np.minimum(np.arange(400), 120)
     with pytest.raises(DataError, match="cannot be cut into 2 ranges because one value is too frequent"):
@@ -231,13 +231,13 @@ def test_label_bins_by_records():
         md.FeatureSelection(label_bins=1).fit(X, y)
 
 
-def test_too_few_records_are_said(people):
+def test_too_few_records_are_refused(people):
     X, y = people
     with pytest.raises(DataError, match=r"cannot split 150 records .* at least 100"):
         md.PrivacyTree().fit(X[:150], y[:150])
 
 
-def test_missing_may_come_first_even_where_last_is_not_feasible():
+def test_missing_may_come_first_if_last_is_not_feasible():
     a = np.array([1.0] * 8 + [2.0] * 12 + [np.nan] * 5)
     g = md.PrivacyTree(max_leaves=2, min_leaf=12, privacy=0.0).fit(pd.DataFrame({"a": a}), a == 2).generalization_
     assert g["a"].n_buckets == 2
@@ -267,13 +267,13 @@ def test_uniform_cuts_by_width_even_with_many_values():
     assert np.array_equal(pd.factorize(g.codes(pd.DataFrame({"x": values}))[:, 0])[0], pd.factorize(bucket)[0])
 
 
-def test_an_artifact_tells_no_single_person_s_number():
+def test_an_artifact_reveals_no_single_persons_number():
     values = np.append(np.random.default_rng(0).normal(50_000, 9_000, 5_000).round(2), 1_234_567.89)
     X = pd.DataFrame({"salary": values})
     for method in (md.Uniform(buckets=4), md.PrivacyTree(privacy=0.0, min_leaf=1, max_leaves=40)):
         g = method.fit(X, values > 60_000).generalization_
-        told = [v for p in g.partitions for v in p.representatives if v is not None] + [*g["salary"].edges]
-        assert not np.isin(told, values).any()
+        numbers = [v for p in g.partitions for v in p.representatives if v is not None] + [*g["salary"].edges]
+        assert not np.isin(numbers, values).any()
 
 
 def test_many_classes_and_odd_weights_are_refused(people):

@@ -1,4 +1,4 @@
-"""ModelGuided: the model says the same of less, whatever kind of model it is."""
+"""ModelGuided: a model of any kind predicts the same from less data."""
 
 import json
 import warnings
@@ -61,7 +61,7 @@ def agreement(model, g, X):
     return float((model.predict(g.transform(X, output="values")) == model.predict(X)).mean())
 
 
-def test_the_model_says_the_same_of_less(boosted, guided):
+def test_the_model_predicts_the_same_from_less(boosted, guided):
     X = adult()[0][20000:]
     held = guided.held_out_
     assert agreement(boosted, guided.generalization_, X) > 0.945
@@ -78,7 +78,7 @@ def test_cells_hide_more_at_the_same_target(boosted, guided):
     assert guided.cells_held_out_.agreement == pytest.approx(agreement(boosted, guided.cells_, X), abs=0.02)
 
 
-def test_a_cell_s_prediction_is_what_the_model_says_of_its_record(boosted):
+def test_a_cells_prediction_is_the_models_for_its_record(boosted):
     X = adult()[0]
     cells = md.ModelGuided(boosted, target_agreement=0.9).fit(X[8000:14000]).cells_
     assert not cells.kept
@@ -109,7 +109,7 @@ def test_the_path_leads_from_full_detail_to_nothing(boosted, guided):
     assert chosen[0].agreement >= 0.95
 
 
-def test_no_label_is_looked_at(boosted):
+def test_labels_are_not_used(boosted):
     X, y = adult()
     least = md.ModelGuided(boosted, target_agreement=0.9)
     assert least.fit(X[8000:12000]).generalization_ == least.fit(X[8000:12000], y[8000:12000]).generalization_
@@ -117,19 +117,19 @@ def test_no_label_is_looked_at(boosted):
 
 def test_same_seed_same_bytes(boosted):
     X = adult()[0][8000:12000]
-    made = [md.ModelGuided(boosted, target_agreement=0.93, random_state=3).fit(X) for _ in range(2)]
-    assert json.dumps(made[0].generalization_.to_dict()) == json.dumps(made[1].generalization_.to_dict())
-    assert json.dumps(made[0].cells_.to_dict()) == json.dumps(made[1].cells_.to_dict())
+    fitted = [md.ModelGuided(boosted, target_agreement=0.93, random_state=3).fit(X) for _ in range(2)]
+    assert json.dumps(fitted[0].generalization_.to_dict()) == json.dumps(fitted[1].generalization_.to_dict())
+    assert json.dumps(fitted[0].cells_.to_dict()) == json.dumps(fitted[1].cells_.to_dict())
 
 
-def test_a_target_of_one_is_reached_in_the_worst_case_by_the_data_as_it_is(boosted):
+def test_a_target_of_one_can_be_reached(boosted):
     X = adult()[0]
     least = md.ModelGuided(boosted, target_agreement=1.0).fit(X[8000:14000])
     assert agreement(boosted, least.generalization_, X[20000:]) > 0.985
     assert least.held_out_.loss.gcp > 0.05
 
 
-def test_the_better_search_hides_more_than_the_paper_s_at_the_same_target(boosted):
+def test_the_best_search_hides_more_than_the_papers_at_the_same_target(boosted):
     X = adult()[0]
     best = md.ModelGuided(boosted, target_agreement=0.97).fit(X[8000:16000])
     paper = md.ModelGuided(boosted, target_agreement=0.97, search="paper").fit(X[8000:16000])
@@ -138,7 +138,7 @@ def test_the_better_search_hides_more_than_the_paper_s_at_the_same_target(booste
     assert paper.path_[-1].agreement >= 0.97
 
 
-def test_the_paper_s_search_prunes_level_by_level_as_long_as_the_target_holds():
+def test_the_papers_search_prunes_level_by_level_as_long_as_the_target_holds():
     X, y = adult()
     X = X[["age", "hours-per-week", "capital-gain"]]
     model = DecisionTreeClassifier(max_leaf_nodes=12, random_state=0).fit(X[:5000], y[:5000])
@@ -149,7 +149,7 @@ def test_the_paper_s_search_prunes_level_by_level_as_long_as_the_target_holds():
     assert paper.tree_.n_leaves >= paper.cells_.n_cells
 
 
-def test_the_paper_s_search_leaves_attributes_as_they_are_in_the_order_of_ilag():
+def test_the_papers_search_keeps_attributes_in_the_order_of_ilag():
     """Equation (3): the lowest NCP(f)/gain(f), or NCP(f) where nothing is gained, goes first."""
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.uniform(size=(4000, 3)), columns=["a", "b", "c"]).round(3)
@@ -180,7 +180,7 @@ def test_weights_protect_what_counts_more(boosted):
     assert steered.held_out_.loss.by_attribute["age"] > plain.held_out_.loss.by_attribute["age"]
 
 
-def test_any_function_of_frames_is_a_model_polars_too():
+def test_any_function_of_pandas_or_polars_frames_is_a_model():
     polars = pytest.importorskip("polars")
     X = adult()[0][:4000]
 
@@ -193,7 +193,7 @@ def test_any_function_of_frames_is_a_model_polars_too():
     assert least.generalization_.buckets["hours-per-week"][:2] == ("≤ 40", "≥ 41")
 
 
-def test_arrays_and_scores_of_classes_are_taken():
+def test_arrays_and_scores_of_classes_are_accepted():
     X = np.random.default_rng(0).normal(size=(2000, 4))
 
     def scores(values):
@@ -212,7 +212,7 @@ def test_categories_stay_categories(guided):
     assert set(values["education"]) <= set(adult()[0]["education"])
 
 
-def test_one_hot_columns_are_asked_for_as_one_category_and_scaled_numbers_in_their_units():
+def test_one_hot_columns_become_one_category_and_scaled_numbers_keep_their_units():
     X, y = adult()
     numbers = ["age", "hours-per-week"]
     scaler = StandardScaler().fit(X[numbers])
@@ -236,23 +236,23 @@ def test_one_hot_columns_are_asked_for_as_one_category_and_scaled_numbers_in_the
     assert set(again.transform(wide[:10]).columns) == set(again.generalization_.needed)
 
 
-def test_a_number_is_kept_by_r2_or_within_a_tolerance():
+def test_a_numeric_prediction_is_kept_by_r2_or_within_a_tolerance():
     X, hours = adult()[0][["age", "education", "capital-gain", "sex"]], adult()[0]["hours-per-week"]
     model = one_hot(RandomForestRegressor(n_estimators=10, min_samples_leaf=50, random_state=0)).fit(
         X[:5000], hours[:5000]
     )
-    said, rest = model.predict(X[12000:]), X[12000:]
+    predicted, rest = model.predict(X[12000:]), X[12000:]
     by_r2 = md.ModelGuided(model, target_agreement=0.9).fit(X[5000:12000])
-    told = model.predict(by_r2.generalization_.transform(rest, output="values"))
-    r2 = 1 - ((told - said) ** 2).mean() / said.var()
+    from_less = model.predict(by_r2.generalization_.transform(rest, output="values"))
+    r2 = 1 - ((from_less - predicted) ** 2).mean() / predicted.var()
     assert 0.88 < r2 < 1
     assert by_r2.held_out_.agreement == pytest.approx(r2, abs=0.03)
     assert by_r2.held_out_.loss.gcp > 0.2
     close = md.ModelGuided(model, target_agreement=0.95, agreement=2.0).fit(X[5000:12000])
-    told = model.predict(close.generalization_.transform(rest, output="values"))
-    assert (np.abs(told - said) <= 2).mean() > 0.93
+    from_less = model.predict(close.generalization_.transform(rest, output="values"))
+    assert (np.abs(from_less - predicted) <= 2).mean() > 0.93
     cells = model.predict(close.cells_.transform(rest, output="values"))
-    assert (np.abs(cells - said) <= 2).mean() > 0.92
+    assert (np.abs(cells - predicted) <= 2).mean() > 0.92
 
 
 def test_the_records_of_people_are_used_only_with_a_warning_and_never_saved(boosted, tmp_path):
@@ -262,24 +262,24 @@ def test_the_records_of_people_are_used_only_with_a_warning_and_never_saved(boos
         least.fit(X)
     assert not least.cells_.kept
     people = set(X.astype(str).apply(tuple, axis=1))
-    stands = least.cells_.transform(X, output="values")
-    assert set(stands.astype(str).apply(tuple, axis=1)) <= people
+    representatives_used = least.cells_.transform(X, output="values")
+    assert set(representatives_used.astype(str).apply(tuple, axis=1)) <= people
     with pytest.raises(ArtifactError, match="actual people"):
         least.cells_.save(tmp_path / "cells.json")
-    made_up = md.ModelGuided(boosted, target_agreement=0.9).fit(X)
-    made_up.cells_.save(tmp_path / "cells.json")
+    synthetic = md.ModelGuided(boosted, target_agreement=0.9).fit(X)
+    synthetic.cells_.save(tmp_path / "cells.json")
 
 
-def test_clusters_and_functions_may_say_what_the_tree_learns(boosted):
+def test_clusters_and_functions_can_set_what_the_tree_learns(boosted):
     X = adult()[0][8000:12000]
     clusters = md.ModelGuided(boosted, target_agreement=0.93, generalizer="clusters").fit(X)
     assert clusters.held_out_.agreement > 0.91
     assert clusters.tree_.n_leaves > md.ModelGuided(boosted, target_agreement=0.93).fit(X).tree_.n_leaves
-    own = md.ModelGuided(boosted, target_agreement=0.93, generalizer=lambda frame, said: said).fit(X)
+    own = md.ModelGuided(boosted, target_agreement=0.93, generalizer=lambda frame, predictions: predictions).fit(X)
     assert own.held_out_.agreement > 0.91
 
 
-def test_another_loss_is_raised_where_it_is_asked_for(boosted):
+def test_another_loss_can_be_used(boosted):
     X = adult()[0][8000:12000]
     entropy = md.ModelGuided(boosted, target_agreement=0.93, loss="entropy").fit(X)
     assert entropy.held_out_.agreement > 0.91
@@ -295,7 +295,7 @@ def test_another_loss_is_raised_where_it_is_asked_for(boosted):
         md.ModelGuided(boosted, loss=lambda coding, codes: 7).fit(X)
 
 
-def test_a_model_can_be_trained_again_on_what_is_collected():
+def test_a_model_can_be_trained_again_on_the_collected_data():
     X, y = adult()
     X = X[["age", "hours-per-week", "capital-gain"]]
     model = DecisionTreeClassifier(max_leaf_nodes=30, random_state=0).fit(X[:5000], y[:5000])
@@ -315,18 +315,18 @@ def test_a_clone_keeps_the_fitted_model(boosted):
     assert copied.fit(adult()[0][8000:9000]).held_out_.records == 250
 
 
-def test_a_made_up_record_is_nobody_s(boosted):
-    """Cells of a few records are common: what stands for them comes from the box and from everyone."""
+def test_a_synthetic_record_is_nobodys_record(boosted):
+    """Many cells hold few records: their representatives come from the cell's bounds and from all records."""
     X = adult()[0][8000:18000]
     cells = md.ModelGuided(boosted, target_agreement=0.95).fit(X).cells_
     assert cells.n_cells > 10
     rows = X.astype(str).apply(tuple, axis=1)
     fresh = adult()[0][18000:28000].astype(str).apply(tuple, axis=1)
-    made = (
+    representatives = (
         pd.DataFrame([cell.values for cell in cells.tree.cells], columns=cells.names).astype(str).apply(tuple, axis=1)
     )
     unique, others = (set(r[~r.duplicated(keep=False)]) for r in (rows, fresh))
-    assert made.isin(unique).sum() <= made.isin(others).sum() + 2  # no more than by chance
+    assert representatives.isin(unique).sum() <= representatives.isin(others).sum() + 2  # no more than by chance
 
 
 def test_the_model_is_fed_the_types_that_it_knows():
@@ -346,7 +346,7 @@ def test_the_model_is_fed_the_types_that_it_knows():
     assert numbered.held_out_.agreement > 0.97
 
 
-def test_what_each_class_keeps_and_what_a_constant_would_keep_stand_beside_the_agreement(boosted, guided):
+def test_the_held_out_figures_give_agreement_by_class_and_of_a_constant(boosted, guided):
     held = guided.held_out_
     shares = pd.Series(boosted.predict(adult()[0][8000:20000])).value_counts(normalize=True)
     assert held.constant_agreement == pytest.approx(shares.max())
@@ -354,7 +354,7 @@ def test_what_each_class_keeps_and_what_a_constant_would_keep_stand_beside_the_a
     assert min(held.by_class.values()) < held.agreement < max(held.by_class.values())
 
 
-def test_chances_of_classes_will_do_for_a_model():
+def test_class_probabilities_suffice_as_a_model():
     class Chances:
         def predict_proba(self, X):
             return np.column_stack([X["age"] <= 40, X["age"] > 40]).astype(float)
@@ -363,7 +363,7 @@ def test_chances_of_classes_will_do_for_a_model():
     assert least.generalization_.needed == ["age"]
 
 
-def test_missing_values_are_one_more_value():
+def test_missing_is_treated_as_one_more_value():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"a": random.integers(0, 9, 4000).astype(float), "b": random.choice(["x", "y", None], 4000)})
     X.loc[random.uniform(size=4000) < 0.3, "a"] = np.nan
@@ -374,11 +374,11 @@ def test_missing_values_are_one_more_value():
     least = md.ModelGuided(model, target_agreement=0.99).fit(X)
     assert least.held_out_.agreement == 1.0
     assert least.cells_held_out_.agreement == 1.0
-    assert least.generalization_["a"].n_buckets == 1  # a value, whichever, or none
+    assert least.generalization_["a"].n_buckets == 1  # any value, or none
     assert least.generalization_.transform(X, output="values")["a"].isna().equals(X["a"].isna())
 
 
-def test_rows_of_one_person_are_never_learned_from_and_reported_on(boosted):
+def test_rows_of_one_person_are_never_both_learned_from_and_reported_on(boosted):
     X = adult()[0][8000:12000].assign(who=np.arange(4000) // 4)
     schema = md.Schema.infer(X).with_roles(person="who")
     least = md.ModelGuided(boosted, target_agreement=0.9, schema=schema).fit(X)
@@ -386,8 +386,8 @@ def test_rows_of_one_person_are_never_learned_from_and_reported_on(boosted):
     assert least.held_out_.records % 4 == 0
 
 
-def test_values_never_seen_are_fed_as_the_artifact_feeds_them():
-    """What the search believes of them is what `transform` does: the target is not missed in silence."""
+def test_unseen_values_are_fed_as_the_artifact_feeds_them():
+    """The search expects what `transform` does, so the target is not missed silently."""
     random = np.random.default_rng(0)
     answers = random.integers(0, 2, 300)
     X = pd.DataFrame({"code": random.integers(0, 300, 2400).astype(str), "n": random.integers(0, 9, 2400)})
@@ -402,28 +402,33 @@ def test_values_never_seen_are_fed_as_the_artifact_feeds_them():
     assert chosen.agreement == pytest.approx(least.held_out_.agreement, abs=0.04)
 
 
-def test_the_search_believes_of_each_record_what_the_artifact_does(boosted):
+def test_the_search_feeds_each_record_as_the_artifact_does(boosted):
     X = adult()[0][8000:10000].assign(born=pd.Timestamp("2000-01-01") + pd.to_timedelta(np.arange(2000) % 900, "D"))
     X.loc[X.index[::7], "education"] = None
     schema = md.Schema.infer(X)
     coder = Coder.fit(X[:1000], schema)
     view = ModelView.of(X, list(X.columns), None, None)
-    said = np.arange(2000) % 2
+    predictions = np.arange(2000) % 2
     records = Records(
-        Model(lambda F: np.zeros(len(F))), view, coder, Outcomes.of(said, "auto", None), as_frame(X), np.arange(2000)
+        Model(lambda F: np.zeros(len(F))),
+        view,
+        coder,
+        Outcomes.of(predictions, "auto", None),
+        as_frame(X),
+        np.arange(2000),
     )
     random = np.random.default_rng(0)
     for _ in range(5):
-        made = []
+        groupings = []
         for coding in coder.codings:
             own = np.sort(random.integers(0, 4, coding.n_codes))
-            made.append(exactly(coding) if random.uniform() < 0.3 else group_codes(coding, own))
+            groupings.append(exactly(coding) if random.uniform() < 0.3 else group_codes(coding, own))
         g = md.Generalization(
-            schema, [partition_of(c, grouping) for c, grouping in zip(coder.codings, made, strict=True)]
+            schema, [partition_of(c, grouping) for c, grouping in zip(coder.codings, groupings, strict=True)]
         )
-        fed, told = records._feed(numbers_of(made, records)), g.transform(X, output="values")
+        fed, transformed = records._feed(numbers_of(groupings, records)), g.transform(X, output="values")
         for name in X:
-            ours, theirs = fed[name].reset_index(drop=True), told[name].reset_index(drop=True)
+            ours, theirs = fed[name].reset_index(drop=True), transformed[name].reset_index(drop=True)
             assert ours.astype(str).tolist() == theirs.astype(str).tolist(), name
 
 
@@ -433,7 +438,7 @@ def test_one_person_alone_cannot_be_reported_on(boosted):
         md.ModelGuided(boosted, schema=md.Schema.infer(X).with_roles(person="who")).fit(X)
 
 
-def test_an_array_may_hold_a_column_that_says_whose_a_row_is():
+def test_an_array_may_hold_a_column_of_person_ids():
     X = np.random.default_rng(0).normal(size=(800, 3))
     X[:, 2] = np.arange(800) // 2
     schema = md.Schema.infer(pd.DataFrame(X, columns=["x0", "x1", "x2"])).with_roles(person="x2")
@@ -441,7 +446,7 @@ def test_an_array_may_hold_a_column_that_says_whose_a_row_is():
     assert least.generalization_.names == ["x0", "x1"]
 
 
-def test_a_category_of_many_values_is_no_trouble():
+def test_a_category_of_many_values_is_grouped():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"town": random.integers(0, 800, 6000).astype(str), "age": random.integers(18, 90, 6000)})
     least = md.ModelGuided(lambda F: (F["town"].str.len() > 2) & (F["age"] > 50), target_agreement=0.95).fit(X)
@@ -449,30 +454,30 @@ def test_a_category_of_many_values_is_no_trouble():
     assert least.generalization_["town"].n_buckets < 100
 
 
-# What the search stands on
+# Parts of the search
 
 
-def grown(X, said):
+def grow_tree(X, predictions):
     coder = Coder.fit(X, md.Schema.infer(X))
     codes = coder.encode(X)
-    outcomes = Outcomes.of(said, "auto", None)
+    outcomes = Outcomes.of(predictions, "auto", None)
     return coder, codes, outcomes, homogeneous_tree(coder, codes, outcomes.targets(), range(X.shape[1]), None, Stop())
 
 
-def test_every_leaf_of_the_tree_holds_one_prediction_alone(boosted):
+def test_every_leaf_of_the_tree_holds_one_prediction(boosted):
     X = adult()[0][8000:12000]
-    _, codes, outcomes, tree = grown(X, boosted.predict(X))
+    _, codes, outcomes, tree = grow_tree(X, boosted.predict(X))
     leaves = tree.apply(codes)
     mixed = [leaf for leaf in np.unique(leaves) if len(set(outcomes.original[leaves == leaf])) > 1]
     alike = [len(np.unique(codes[leaves == leaf], axis=0)) for leaf in mixed]
-    assert all(many == 1 for many in alike)  # only records that no question tells apart
+    assert all(count == 1 for count in alike)  # only records that no question distinguishes
 
 
 def test_weakest_links_cost_what_their_trees_cost(boosted):
     X, others = adult()[0][8000:10000], adult()[0][10000:11000]
-    said = boosted.predict(pd.concat([X, others]))
-    coder, codes, _, tree = grown(X, said[:2000])
-    outcomes = Outcomes.of(said, "auto", None)
+    predictions = boosted.predict(pd.concat([X, others]))
+    coder, codes, _, tree = grow_tree(X, predictions[:2000])
+    outcomes = Outcomes.of(predictions, "auto", None)
     losses = Losses(coder, np.full(7, 1 / 7), "ncp")
     nodes = Nodes(tree, losses)
     other_codes = coder.encode(others)
@@ -529,12 +534,12 @@ def test_a_model_that_fails_on_the_records_is_quoted():
         ),
     ],
 )
-def test_a_model_that_says_nothing_useful_is_refused(model, message):
+def test_a_model_with_useless_predictions_is_refused(model, message):
     with pytest.raises(DataError, match=message):
         md.ModelGuided(model).fit(adult()[0][:200])
 
 
-def test_a_target_beyond_reach_names_the_best():
+def test_an_unreachable_target_names_the_best():
     X = adult()[0][:4000]
     schema = md.Schema.infer(X).replace("hours-per-week", forbidden=True)
 
@@ -584,17 +589,17 @@ def test_bad_parameters_are_one_sentence(parameters, message):
     ("model", "message"),
     [(3, "fitted estimator or a function"), (LogisticRegression, "give a fitted model of it")],
 )
-def test_something_that_is_no_model_is_refused(model, message):
+def test_an_object_that_is_not_a_model_is_refused(model, message):
     with pytest.raises(ParameterError, match=message):
         md.ModelGuided(model).fit(adult()[0][:300])
 
 
-def test_an_unfitted_model_says_so():
+def test_an_unfitted_model_is_refused():
     with pytest.raises(DataError, match="NotFittedError"):
         md.ModelGuided(LogisticRegression()).fit(adult()[0][["age", "hours-per-week"]][:300])
 
 
-def test_labels_in_the_place_of_records_are_refused_without_showing_them():
+def test_labels_instead_of_records_are_refused_without_showing_them():
     with pytest.raises(DataError, match="must be a table") as info:
         md.ModelGuided(lambda X: X[:, 0] > 0).fit(np.array([41.5, 12.25, 99.0]))
     assert "41" not in str(info.value)

@@ -1,4 +1,4 @@
-"""AdvTrain and MutualInf [Staab24 §6, Appendix C]; skipped by name without PyTorch, but for the last test."""
+"""AdvTrain and MutualInf [Staab24 §6, Appendix C]; skipped without PyTorch, except the last test."""
 
 import sys
 
@@ -27,7 +27,7 @@ def torch():
 
 @pytest.fixture(autouse=True)
 def _few_steps(monkeypatch):
-    """Short epochs: what is tested does not need long ones."""
+    """Shorten the epochs; these tests need no long ones."""
     monkeypatch.setattr(neural, "_STEPS", (10, 10))
 
 
@@ -60,7 +60,7 @@ def soft_buckets(torch, X: pd.DataFrame, schema=None, k: int = 5, runs: int = 1,
     return SoftBuckets(codings, k, runs, np.random.default_rng(seed), torch, "cpu")
 
 
-def shaken(torch, soft: SoftBuckets, random: np.random.Generator, scale: float) -> None:
+def randomize(torch, soft: SoftBuckets, random: np.random.Generator, scale: float) -> None:
     for parameter in [*soft.graded_parameters, *soft.free_parameters]:
         values = random.standard_normal(tuple(parameter.shape)).astype(np.float32) * scale
         parameter.data = torch.from_numpy(values)
@@ -70,13 +70,13 @@ def shaken(torch, soft: SoftBuckets, random: np.random.Generator, scale: float) 
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.01, 0.3, 1.0, 5.0, 30.0]), st.integers(1, 7))
-def test_numbers_and_ordered_categories_never_fall_whatever_the_parameters(torch, seed, scale, k):
+def test_numbers_and_ordered_categories_keep_their_order_for_all_parameters(torch, seed, scale, k):
     random = np.random.default_rng(seed)
     X = pd.DataFrame({"tied": np.append(np.zeros(60), np.arange(40)), "level": random.choice(["a", "b", "c"], 100)})
     X.loc[random.random(100) < 0.1, "tied"] = np.nan
     schema = md.Schema.infer(X).replace("level", kind="ordered", domain=("c", "a", "none", "b"))
     soft = soft_buckets(torch, X, schema, k=k)
-    shaken(torch, soft, random, scale)
+    randomize(torch, soft, random, scale)
     m = soft._map_graded_codes()[:, 0].detach().numpy()
     values = soft.sizes[0] - 1
     assert (np.diff(m[:values]) >= -1e-4).all()
@@ -92,19 +92,19 @@ def test_numbers_and_ordered_categories_never_fall_whatever_the_parameters(torch
 
 
 def test_rounding_does_not_break_the_order(torch):
-    """A network that is flat at the border of two buckets: what is left is rounding, in any direction."""
+    """If a network is flat at the border of two buckets, only rounding is left, in either direction."""
     soft = soft_buckets(torch, pd.DataFrame({"a": np.arange(41.0)}), k=2)
     random = np.random.default_rng(0)
     for _ in range(200):
-        shaken(torch, soft, random, 1.0)
+        randomize(torch, soft, random, 1.0)
         soft._scale.data *= 0
         soft._centre.data *= 0
         assert (np.diff(soft.hard(0)[0]) >= 0).all()
 
 
-def test_a_number_s_bucket_is_the_one_whose_centre_is_nearest(torch):
+def test_a_numbers_bucket_has_the_nearest_centre(torch):
     soft = soft_buckets(torch, pd.DataFrame({"a": np.arange(200) % 50}), k=4)
-    shaken(torch, soft, np.random.default_rng(3), 0.8)
+    randomize(torch, soft, np.random.default_rng(3), 0.8)
     m = soft._map_graded_codes()[:, 0].detach().numpy()
     centres = (2 * np.arange(1, 5) - 1) / 8
     assert np.array_equal(soft.hard(0)[0], np.abs(m[:, None] - centres).argmin(axis=1))
@@ -118,13 +118,13 @@ def test_a_category_starts_as_if_it_were_not_collected(torch):
     assert (soft_buckets(torch, X).hard(0)[1] == 0).all()
 
 
-def test_every_run_starts_alike_whatever_their_number(torch):
+def test_every_run_starts_alike_for_any_number_of_runs(torch):
     X, _ = table()
     one, three = soft_buckets(torch, X), soft_buckets(torch, X, runs=3)
     alone = one.probabilities(1.0).detach().numpy()
-    beside = three.probabilities(1.0).detach().numpy()
+    together = three.probabilities(1.0).detach().numpy()
     for run in range(3):
-        assert beside[:, run] == pytest.approx(alone[:, 0], abs=1e-6)
+        assert together[:, run] == pytest.approx(alone[:, 0], abs=1e-6)
 
 
 def test_middle_ranks_are_shares_of_the_records_below(torch):
@@ -137,7 +137,7 @@ def test_middle_ranks_are_shares_of_the_records_below(torch):
 # Losses
 
 
-def test_each_target_s_loss_is_the_cross_entropy(torch):
+def test_the_loss_of_each_target_is_the_cross_entropy(torch):
     method = quick(md.AdversarialTraining)
     training = training_of(torch, method, [0.1, 0.9])
     sizes = [4, 1, 2, 9]
@@ -170,7 +170,7 @@ def test_the_penalty_of_mutual_information_is_its_formula_and_a_bound(torch, wei
     records = np.random.default_rng(0).integers(1, 4, len(X))
     method = quick(md.MutualInformation, personal=["age", "job"], weights=weights)
     training = training_of(torch, method, [0.1, 0.5], X, y, records)
-    shaken(torch, training.soft, np.random.default_rng(1), 0.5)
+    randomize(torch, training.soft, np.random.default_rng(1), 0.5)
     probabilities = training.soft.probabilities(1.3)
     found = training.aim.penalty(probabilities, None, None, 0.01).detach().numpy()
     importance = {"age": 1.0, "job": 1.0} if weights is None else {"age": 1.5, "job": 0.5}
@@ -188,7 +188,7 @@ def test_the_penalty_of_mutual_information_is_its_formula_and_a_bound(torch, wei
         assert found[run] >= sum(exact) - 1e-4
 
 
-def test_buckets_that_all_values_share_alike_tell_nothing(torch):
+def test_buckets_that_all_values_share_equally_have_no_penalty(torch):
     training = training_of(torch, quick(md.MutualInformation), [0.5])
     alike = torch.rand(1, 1, 5, generator=torch.Generator().manual_seed(0)).softmax(dim=2)
     same = alike.expand(sum(training.soft.sizes), 1, 5)
@@ -198,7 +198,7 @@ def test_buckets_that_all_values_share_alike_tell_nothing(torch):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_an_adversary_counts_no_further_than_the_naive_guess(torch, weighted):
+def test_the_adversarys_penalty_stops_at_the_naive_guess(torch, weighted):
     X, y = table()
     records = np.where(X["job"] == "cook", 30, 1) if weighted else None
     method = quick(md.AdversarialTraining, personal=["job"])
@@ -222,7 +222,7 @@ def test_the_weights_of_the_adversary_sum_to_one_and_numbers_are_guessed_by_tent
     assert [len(np.unique(column)) for column in aim._truth.numpy().T] == [10, 11]  # tenths, and missing
 
 
-def test_rows_are_drawn_as_often_as_the_records_they_stand_for(torch):
+def test_rows_are_drawn_in_proportion_to_their_weights(torch):
     X, y = table()
     records = np.where(np.arange(len(X)) < 40, 91, 1)
     training = training_of(torch, quick(md.AdversarialTraining, inner_steps=2), [0.5], X, y, records)
@@ -240,7 +240,7 @@ def test_rows_are_drawn_as_often_as_the_records_they_stand_for(torch):
 @both
 @pytest.mark.slow
 @pytest.mark.usefixtures("torch")
-def test_without_privacy_what_decides_the_label_is_kept(method, monkeypatch):
+def test_without_privacy_the_deciding_attribute_is_kept(method, monkeypatch):
     monkeypatch.setattr(neural, "_STEPS", (50, 50))
     X, older = table()
     for name, y in (("age", older), ("job", X["job"].isin(["nurse", "cook"]))):
@@ -351,7 +351,7 @@ def test_polars_gives_the_same_artifact(method):
 
 @both
 @pytest.mark.usefixtures("torch")
-def test_a_constant_column_a_single_attribute_and_several_classes(method):
+def test_a_constant_column_a_single_attribute_and_several_classes_are_fitted(method):
     X, y = table()
     constant = X.assign(same="x", zero=0)
     g = quick(method, privacy=0.0).fit(constant, y).generalization_
@@ -364,7 +364,7 @@ def test_a_constant_column_a_single_attribute_and_several_classes(method):
 
 @both
 @pytest.mark.usefixtures("torch")
-def test_what_is_locked_or_forbidden_is_obeyed(method):
+def test_locked_and_forbidden_attributes_are_respected(method):
     X, y = table()
     schema = md.Schema.infer(X).replace("job", locked=True).replace("age", forbidden=True)
     g = quick(method, schema=schema).fit(X, y).generalization_
@@ -378,7 +378,7 @@ def test_what_is_locked_or_forbidden_is_obeyed(method):
 
 @both
 @pytest.mark.usefixtures("torch")
-def test_a_row_that_stands_for_none_is_never_seen(method):
+def test_a_row_of_weight_zero_is_never_used(method):
     X, y = table()
     extra = pd.concat([X, X.assign(job="spy", age=999)], ignore_index=True)
     weights = np.repeat([1, 0], len(X))
@@ -417,14 +417,14 @@ def test_weights_protect_what_they_name(monkeypatch):
 )
 @both
 @pytest.mark.usefixtures("torch")
-def test_parameters_that_make_no_sense(method, options, complaint):
+def test_invalid_parameters_are_refused(method, options, complaint):
     with pytest.raises(ParameterError, match=complaint.format(method.__name__)):
         quick(method, **options).fit(*table())
 
 
 @both
 @pytest.mark.usefixtures("torch")
-def test_a_path_or_label_that_makes_no_sense(method):
+def test_an_invalid_path_or_label_is_refused(method):
     X, y = table()
     with pytest.raises(ParameterError, match="at least one value of 'privacy'"):
         quick(method).fit_path(X, y, [])
