@@ -12,7 +12,7 @@ from modicum.service.stores.store import open_store
 
 pytestmark = pytest.mark.services
 
-AGE, HOURS = "73.4142", "57.3183"  # what is typed: nothing else could spell these
+AGE, HOURS = "73.4142", "57.3183"  # typed values that occur nowhere else
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def browser():
 
 @pytest.fixture
 def collecting(browser, tmp_path):
-    """Serves a bundle's form and opens it; afterwards gives what the store has kept."""
+    """Serve a bundle's form and open it; the returned function stops both and returns the stored records."""
     started = []
 
     def start(kind):
@@ -38,12 +38,12 @@ def collecting(browser, tmp_path):
 
         def stored():
             context.close()
-            said = service.stop()
+            output = service.stop()
             started.clear()
             store = open_store(str(tmp_path / f"{kind}.duckdb"))
             kept = store.entries(bundle.identity)
             store.close()
-            return kept, said
+            return kept, output
 
         return bundle, watched, stored
 
@@ -64,7 +64,7 @@ def type_exactly(page, name, value):
     question.locator("input:not([type=radio])").first.press("Tab")
 
 
-def test_what_is_shown_is_sent_and_kept_and_no_exact_value_leaves(collecting):
+def test_the_shown_record_is_sent_and_stored_without_exact_values(collecting):
     bundle, watched, stored = collecting("generalization")
     page = watched.page
     type_exactly(page, "Age", AGE)
@@ -75,23 +75,23 @@ def test_what_is_shown_is_sent_and_kept_and_no_exact_value_leaves(collecting):
     page.get_by_role("button", name="Send").click()
     page.get_by_role("heading", name="Thank you").wait_for()
     receipt = page.locator("main").inner_text()
-    kept, said = stored()
+    kept, output = stored()
     assert [json.loads(entry.record) for entry in kept] == [shown["record"]]
     assert kept[0].id in receipt
-    told = bundle.format.check(shown["record"])
+    checked = bundle.format.check(shown["record"])
     exact = pd.DataFrame({"age": [float(AGE)], "hours": [float(HOURS)], "job": ["clerk"]})
     expected = bundle.artifact.transform(exact).astype(object).iloc[0].to_dict()
-    found = bundle.format.record(told)
+    found = bundle.format.record(checked)
     assert {name: found[name] for name in ("age", "hours")} == {name: expected[name] for name in ("age", "hours")}
     assert [request.split()[0] for request in watched.requests] == ["GET", "POST"]
-    for text in (*watched.requests, said, *(entry.record for entry in kept)):
+    for text in (*watched.requests, output, *(entry.record for entry in kept)):
         assert AGE not in text
         assert HOURS not in text
     assert watched.complaints == []
 
 
 @pytest.mark.parametrize("order", [["age", "hours"], ["hours", "age"], ["hours"]])
-def test_a_questionnaire_is_run_to_its_end_and_kept(collecting, order):
+def test_a_questionnaire_is_answered_to_its_end_and_stored(collecting, order):
     bundle, watched, stored = collecting("questionnaire")
     form = bundle.artifact
     record = {"age": 30, "hours": 20}

@@ -1,4 +1,4 @@
-"""The service takes generalized records only, and repeats nothing of what it refuses."""
+"""The service accepts only generalized records, and repeats nothing that it refuses."""
 
 import json
 import logging
@@ -22,17 +22,17 @@ def bundles():
 def serve(bundles, tmp_path):
     opened = []
 
-    def served(kind="generalization", limits=None):
+    def start(kind="generalization", limits=None):
         opened.append(Service(bundles[kind], tmp_path / "data.duckdb", limits))
         return opened[-1]
 
-    yield served
+    yield start
     for service in opened:
         service.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_people_send_is_kept_with_its_version_and_a_day(serve, kind):
+def test_records_are_stored_with_their_version_and_day(serve, kind):
     service = serve(kind)
     sent = records_of(service.bundle)
     answers = [service.send("/records", record) for record in sent]
@@ -45,7 +45,7 @@ def test_what_people_send_is_kept_with_its_version_and_a_day(serve, kind):
 
 
 @pytest.mark.parametrize("kind", ["generalization", "cells", "questionnaire", "number"])
-def test_predictions_are_those_of_the_bundle_whether_remembered_or_not(serve, kind):
+def test_new_and_remembered_predictions_are_those_of_the_bundle(serve, kind):
     service = serve(kind)
     for record in [*records_of(service.bundle, 15), *records_of(service.bundle, 15)]:
         answer = service.send("/predict", record)
@@ -54,35 +54,35 @@ def test_predictions_are_those_of_the_bundle_whether_remembered_or_not(serve, ki
     assert service.store.entries(service.bundle.identity) == []
 
 
-def test_predictions_beyond_those_remembered_are_forgotten(bundles):
+def test_a_limited_number_of_predictions_is_remembered(bundles):
     import asyncio
 
     from modicum.service.batching import RememberedPredictions
 
     bundle = bundles["generalization"]
-    told = list(dict.fromkeys(bundle.format.check(record) for record in records_of(bundle)))
+    checked = list(dict.fromkeys(bundle.format.check(record) for record in records_of(bundle)))
     predictions = RememberedPredictions(bundle, remembered=3)
 
     async def ask():
-        return [json.loads(await predictions(each)) for each in told]
+        return [json.loads(await predictions(each)) for each in checked]
 
-    assert asyncio.run(ask()) == bundle.predict(told)
-    assert len(told) > 3
+    assert asyncio.run(ask()) == bundle.predict(checked)
+    assert len(checked) > 3
     assert len(predictions._known) == 3
     predictions.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("path", ["/records", "/predict"])
-def test_nothing_that_is_refused_is_repeated_or_kept(serve, kind, path, caplog, capfd):
+def test_refused_content_is_neither_repeated_nor_stored(serve, kind, path, caplog, capfd):
     service = serve(kind)
     caplog.set_level(logging.DEBUG)
     good = records_of(service.bundle)[0]
     answers = []
     for secret in (SECRET, SECRET_NUMBER, [SECRET], {SECRET: SECRET}):
-        told = [n for n in good if not (kind == "full detail" and n == "age" and secret == SECRET_NUMBER)]
+        names = [n for n in good if not (kind == "full detail" and n == "age" and secret == SECRET_NUMBER)]
         answers += [
-            *(service.send(path, good | {name: secret}) for name in told),
+            *(service.send(path, good | {name: secret}) for name in names),
             service.send(path, secret),
             service.send(path, good | {SECRET: secret}),
             service.send(path, good, label=secret) if kind != "number" or secret != SECRET_NUMBER else None,
@@ -107,7 +107,7 @@ def test_nothing_that_is_refused_is_repeated_or_kept(serve, kind, path, caplog, 
 def test_a_failure_is_logged_by_its_type_alone(serve, caplog, capfd, monkeypatch):
     service = serve()
 
-    def failing(told):
+    def failing(inputs):
         raise KeyError(SECRET)
 
     monkeypatch.setattr(service.app.state.service._predictions._bundle.model, "predict", failing)
@@ -120,13 +120,13 @@ def test_a_failure_is_logged_by_its_type_alone(serve, caplog, capfd, monkeypatch
     assert SECRET not in caplog.text + answer.text + "".join(capfd.readouterr())
 
 
-def test_a_store_that_is_away_is_answered_with_503_and_tried_again(serve, monkeypatch):
+def test_an_unavailable_store_is_answered_with_503_and_tried_again(serve, monkeypatch):
     service = serve()
     record = records_of(service.bundle)[0]
     write = service.store.write
     assert service.send("/records", record).status_code == 201  # it has just answered
 
-    def away(*asked):
+    def away(*arguments):
         raise StoreUnavailable("away")
 
     monkeypatch.setattr(service.store, "write", away)
@@ -158,7 +158,7 @@ def test_a_store_that_is_away_is_answered_with_503_and_tried_again(serve, monkey
         (b'{"generalization": "", "record": null, "more": 1}', 422),
     ],
 )
-def test_what_is_no_record_is_refused_in_one_sentence(serve, content, status):
+def test_malformed_requests_are_refused_in_one_sentence(serve, content, status):
     service = serve()
     for path in ("/records", "/predict"):
         answer = service.client.post(path, content=content, headers={"content-type": "application/json"})
@@ -166,7 +166,7 @@ def test_what_is_no_record_is_refused_in_one_sentence(serve, content, status):
         assert answer.json()["detail"].endswith(".")
 
 
-def test_another_version_is_told_to_reload(serve):
+def test_a_form_of_another_version_is_asked_to_reload(serve):
     service = serve()
     answer = service.client.post("/records", json={"generalization": "0" * 64, "record": {}})
     assert (answer.status_code, answer.json()) == (409, {"detail": "This form belongs to another version; reload it."})
@@ -204,7 +204,7 @@ def test_an_outcome_is_one_of_the_classes_or_a_number(serve, kind, taken, refuse
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400])
-def test_a_number_that_is_not_finite_is_no_outcome_and_no_value(serve, number):
+def test_a_number_that_is_not_finite_is_refused_as_outcome_and_value(serve, number):
     for kind, field in (("number", "label"), ("full detail", "age")):
         service = serve(kind)
         fields = {"generalization": service.bundle.identity, "record": records_of(service.bundle)[0]}
@@ -226,7 +226,7 @@ def test_a_bundle_without_classes_takes_no_outcome_and_predicts_nothing(tmp_path
     service.close()
 
 
-def test_what_is_collected_is_read_again_as_transform_gives_it(serve):
+def test_stored_records_are_read_as_transform_returns_them(serve):
     from serving import people
 
     service = serve()
@@ -257,14 +257,14 @@ def test_the_form_comes_with_its_policy_and_nothing_is_cached(serve):
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz"])
-def test_only_the_head_of_an_answer_can_be_asked(serve, path, monkeypatch):
+def test_a_head_request_gets_only_the_head_of_the_answer(serve, path, monkeypatch):
     service = serve()
     whole, head = service.client.get(path), service.client.head(path)
     assert (head.status_code, head.content, dict(head.headers)) == (200, b"", dict(whole.headers))
     assert "head" not in service.client.get("/openapi.json").json()["paths"].get(path, {})
     assert service.client.put(path).status_code == 405
 
-    def away(*asked):
+    def away(*arguments):
         raise StoreUnavailable("away")
 
     monkeypatch.setattr(service.store, "check", away)
@@ -273,16 +273,16 @@ def test_only_the_head_of_an_answer_can_be_asked(serve, path, monkeypatch):
     assert (failed.status_code, failed.content) == (503, b"")
 
 
-def test_what_is_collected_can_be_asked(serve):
+def test_the_artifact_can_be_requested(serve):
     service = serve("questionnaire")
-    said = service.client.get("/generalization").json()
-    assert said["generalization"] == service.bundle.identity
-    assert said["kind"] == "questionnaire"
-    assert said["artifact"] == service.bundle.artifact.cells.to_dict()
-    assert said["record_schema"]["type"] == "object"
+    content = service.client.get("/generalization").json()
+    assert content["generalization"] == service.bundle.identity
+    assert content["kind"] == "questionnaire"
+    assert content["artifact"] == service.bundle.artifact.cells.to_dict()
+    assert content["record_schema"]["type"] == "object"
 
 
-def test_a_request_that_is_too_large_is_refused_whether_it_says_so_or_not(serve):
+def test_a_too_large_request_is_refused_with_and_without_its_length(serve):
     service = serve(limits=RequestLimits(rate=0, body=10_000))
     assert service.client.post("/records", content=b"x" * 20_000).status_code == 413
     headers = {"content-type": "application/json"}
@@ -297,7 +297,7 @@ def test_a_request_that_is_too_large_is_refused_whether_it_says_so_or_not(serve)
     assert service.client.post("/records", content=b"{}", headers=lying).status_code == 413
 
 
-def test_too_many_requests_of_one_client_are_refused_with_when_to_come_again(serve):
+def test_too_many_requests_of_one_client_are_refused_with_the_time_to_wait(serve):
     service = serve(limits=RequestLimits(rate=0.01))
     answers = [service.client.get("/healthz") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 429, 429]
@@ -305,7 +305,7 @@ def test_too_many_requests_of_one_client_are_refused_with_when_to_come_again(ser
     assert answers[1].json()["detail"].endswith(".")
 
 
-def test_tokens_come_back_clients_are_apart_and_only_so_many_are_remembered():
+def test_tokens_refill_per_client_and_a_limited_number_of_clients_is_remembered():
     now = [0.0]
     rates = Rates(RequestLimits(rate=2, clients=3), clock=lambda: now[0])
     assert [rates.wait("a") for _ in range(5)] == [0, 0, 0, 0, 0.5]
@@ -325,7 +325,7 @@ ID = "1b4e28ba-2fa1-4d2e-883f-0016d3cca427"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_record_that_is_sent_again_under_its_id_is_kept_once(serve, kind):
+def test_a_record_sent_again_under_its_id_is_stored_once(serve, kind):
     service = serve(kind)
     one, *others = records_of(service.bundle)
     other = next(record for record in others if record != one)
@@ -333,7 +333,7 @@ def test_a_record_that_is_sent_again_under_its_id_is_kept_once(serve, kind):
     assert (first.status_code, again.status_code) == (201, 201)
     assert first.json() == again.json()
     assert service.send("/records", other, id=ID).status_code == 409
-    assert service.send("/records", one, id=first.json()["id"]).status_code == 201  # a receipt is no id
+    assert service.send("/records", one, id=first.json()["id"]).status_code == 201  # a receipt is not an id
     assert service.send("/records", one).status_code == 201
     kept = service.store.entries(service.bundle.identity)
     assert [json.loads(entry.record) for entry in kept] == [one] * 3
@@ -351,7 +351,7 @@ def test_an_id_is_a_random_uuid_and_nothing_else(serve):
     assert service.store.entries(service.bundle.identity) == []
 
 
-def test_records_under_one_id_that_come_at_once_are_kept_once(serve):
+def test_simultaneous_records_under_one_id_are_stored_once(serve):
     import asyncio
 
     from modicum.service.batching import Taken, Writer

@@ -24,14 +24,14 @@ def bundle(tmp_path):
 
 
 def refused(*arguments):
-    """The one sentence that the command ends with."""
+    """Run the command and return the one sentence that it ends with."""
     result = CliRunner().invoke(app, ["serve", *map(str, arguments)])
     assert isinstance(result.exception, ModicumError), result.output
     assert "Listening" not in result.output
     return str(result.exception)
 
 
-def collected(place, artifact, count=1):
+def store_records(place, artifact, count=1):
     store = open_store(str(place))
     store.register(identity(artifact), kind_of(artifact), json.dumps(content_of(artifact)))
     store.write([new_entry(identity(artifact), {}) for _ in range(count)])
@@ -60,13 +60,13 @@ def collected(place, artifact, count=1):
 )
 def test_bad_input_is_one_sentence(bundle, options, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = refused(bundle, *options)
-    assert words in said
-    assert "hidden" not in said
-    assert said.count("\n") == 0
+    message = refused(bundle, *options)
+    assert words in message
+    assert "hidden" not in message
+    assert message.count("\n") == 0
 
 
-def test_a_folder_that_is_no_bundle_is_refused(tmp_path):
+def test_a_folder_that_is_not_a_bundle_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file.json").write_text("{}")
     for name in ("nothing", "empty", "file.json", ""):
@@ -76,11 +76,11 @@ def test_a_folder_that_is_no_bundle_is_refused(tmp_path):
 
 def test_a_port_that_is_taken_is_refused(bundle, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        said = refused(bundle, "--store", tmp_path / "x.duckdb", "--port", taken.getsockname()[1])
-    assert "already in use" in said
+        message = refused(bundle, "--store", tmp_path / "x.duckdb", "--port", taken.getsockname()[1])
+    assert "already in use" in message
 
 
-def test_a_missing_package_is_named_with_the_extra_that_brings_it(bundle, monkeypatch):
+def test_a_missing_package_is_named_with_its_extra(bundle, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "fastapi", None)
@@ -89,15 +89,15 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(bundle, monkey
     assert "modicum[serve]" in str(result.exception)
 
 
-def test_another_version_beside_an_old_one_is_refused(bundle, tmp_path):
-    collected(tmp_path / "data.duckdb", bundle_of("cells").artifact, 7)
-    said = refused(bundle, "--store", tmp_path / "data.duckdb")
-    assert "7 records of 1 other version" in said
-    assert "--accept-multi-breach" in said
+def test_another_version_than_the_stored_one_is_refused(bundle, tmp_path):
+    store_records(tmp_path / "data.duckdb", bundle_of("cells").artifact, 7)
+    message = refused(bundle, "--store", tmp_path / "data.duckdb")
+    assert "7 records of 1 other version" in message
+    assert "--accept-multi-breach" in message
 
 
 def test_a_sample_that_lacks_an_attribute_is_refused_before_anything_is_served(bundle, tmp_path):
-    collected(tmp_path / "data.duckdb", bundle_of("cells").artifact)
+    store_records(tmp_path / "data.duckdb", bundle_of("cells").artifact)
     people()[0][["age"]].to_csv(tmp_path / "people.csv", index=False)
     options = ["--accept-multi-breach", "--sample", tmp_path / "people.csv"]
     assert "is not in 'people.csv'" in refused(bundle, "--store", tmp_path / "data.duckdb", *options)
@@ -116,7 +116,7 @@ def test_versions_of_every_kind_are_seen_as_generalizations_of_the_same_attribut
     assert all(one.setdefault(tuple(a), tuple(b)) == tuple(b) for a, b in zip(finer, coarser, strict=True))
 
 
-def test_what_both_versions_give_away_is_measured_beside_each_alone(capsys, tmp_path):
+def test_the_risk_of_both_versions_is_shown_with_that_of_each(capsys, tmp_path):
     from rich.console import Console
 
     from modicum.cli.commands.serve import show_several
@@ -124,7 +124,7 @@ def test_what_both_versions_give_away_is_measured_beside_each_alone(capsys, tmp_
     X, _ = people(400)
     old = md.Uniform(buckets=2).fit(X).generalization_
     new = md.Uniform(buckets=3).fit(X).generalization_
-    collected(tmp_path / "data.duckdb", old)
+    store_records(tmp_path / "data.duckdb", old)
     store = open_store(str(tmp_path / "data.duckdb"))
     X.to_csv(tmp_path / "people.csv", index=False)
     show_several(new, store.artifacts(), tmp_path / "people.csv", None, 0, Console(width=200))
@@ -142,12 +142,12 @@ def test_what_both_versions_give_away_is_measured_beside_each_alone(capsys, tmp_
 
 
 @pytest.mark.services
-def test_the_measure_is_shown_first_and_then_it_serves(bundle, tmp_path):
-    collected(tmp_path / "data.duckdb", bundle_of("questionnaire").artifact)
+def test_the_risk_is_shown_before_the_service_listens(bundle, tmp_path):
+    store_records(tmp_path / "data.duckdb", bundle_of("questionnaire").artifact)
     people(400)[0].to_csv(tmp_path / "people.csv", index=False)
     options = ["--accept-multi-breach", "--sample", str(tmp_path / "people.csv")]
     service = Process(bundle, str(tmp_path / "data.duckdb"), *options)
-    said = service.stop()
-    assert said.index("all of them (A6)") < said.index("Listening at")
-    assert "as if they revealed the bucket of each attribute" in said
+    output = service.stop()
+    assert output.index("all of them (A6)") < output.index("Listening at")
+    assert "as if they revealed the bucket of each attribute" in output
     assert records_of(bundle_of("generalization"))

@@ -1,4 +1,4 @@
-"""The service as a process: what it has answered for survives its death."""
+"""The service as a process: acknowledged records survive a kill."""
 
 import json
 import signal
@@ -31,7 +31,7 @@ def place(request, tmp_path):
     return empty_store(request, tmp_path)
 
 
-def test_a_kill_under_load_loses_nothing_that_was_answered_for(folder, place):
+def test_a_kill_under_load_loses_no_acknowledged_record(folder, place):
     bundle = bundle_of("generalization")
     texts = [body(bundle, record) for record in records_of(bundle)]
     service = Process(folder, place, "--rate", "0")
@@ -68,7 +68,7 @@ def test_a_kill_under_load_loses_nothing_that_was_answered_for(folder, place):
     assert len(set(answered)) == len(answered)
     assert len(set(kept)) == len(kept)
     assert set(answered) <= set(kept)
-    again = Process(folder, place, "--rate", "0")  # it starts again, and goes on
+    again = Process(folder, place, "--rate", "0")  # it starts again and continues
     request = urllib.request.Request(f"{again.url}/records", texts[0], {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=20) as answer:
         one_more = json.loads(answer.read())["id"]
@@ -78,7 +78,7 @@ def test_a_kill_under_load_loses_nothing_that_was_answered_for(folder, place):
     store.close()
 
 
-def test_it_says_where_it_is_and_stops_cleanly_with_nothing_of_people_in_its_words(folder, tmp_path):
+def test_the_service_names_its_store_stops_cleanly_and_prints_no_personal_data(folder, tmp_path):
     bundle = bundle_of("generalization")
     place = str(tmp_path / "data.duckdb")
     service = Process(folder, place)
@@ -100,21 +100,21 @@ def test_it_says_where_it_is_and_stops_cleanly_with_nothing_of_people_in_its_wor
         answers = [client.get("/healthz").status_code for _ in range(150)]
         assert answers.count(429) > 0
         assert "server" not in client.get("/healthz").headers
-    wrong = service.read_errors()
-    said = service.stop()
-    assert "Collects by generalization" in said
-    assert "data.duckdb" in said
-    assert said.rstrip().endswith("kept.")
-    assert "Zanzibar" not in said + wrong
-    assert "127.0.0.1" not in wrong
-    assert "WebSocket" not in wrong
-    assert "upgrade" not in wrong
+    errors = service.read_errors()
+    output = service.stop()
+    assert "Collects by generalization" in output
+    assert "data.duckdb" in output
+    assert output.rstrip().endswith("kept.")
+    assert "Zanzibar" not in output + errors
+    assert "127.0.0.1" not in errors
+    assert "WebSocket" not in errors
+    assert "upgrade" not in errors
     store = open_store(place)
     assert len(store.entries(bundle.identity)) == 1
     store.close()
 
 
-def test_ctrl_c_lets_requests_under_way_finish(folder, tmp_path):
+def test_ctrl_c_lets_running_requests_finish(folder, tmp_path):
     bundle = bundle_of("generalization")
     service = Process(folder, str(tmp_path / "data.duckdb"), "--rate", "0")
     text = body(bundle, records_of(bundle)[0])
@@ -139,6 +139,6 @@ def test_ctrl_c_lets_requests_under_way_finish(folder, tmp_path):
     store.close()
 
 
-def test_an_address_that_others_reach_is_warned_about(folder, tmp_path):
+def test_an_address_that_others_can_reach_is_warned_about(folder, tmp_path):
     service = Process(folder, str(tmp_path / "data.duckdb"), "--host", "0.0.0.0")
     assert "no TLS" in service.stop()

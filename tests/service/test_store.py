@@ -1,4 +1,4 @@
-"""What is kept is read again the same, in DuckDB and PostgreSQL, whatever the names are; trouble is one sentence."""
+"""Records are read back unchanged from DuckDB and PostgreSQL, whatever their names; errors are one sentence."""
 
 import json
 import subprocess
@@ -67,7 +67,7 @@ def hostile_generalization():
     return X, md.Uniform(buckets=10, schema=schema).fit(X).generalization_
 
 
-def test_hostile_names_and_categories_are_kept_and_read_the_same(place):
+def test_hostile_names_and_categories_are_stored_and_read_unchanged(place):
     X, g = hostile_generalization()
     service = Service(Bundle(g, label="</script>", classes=HOSTILE), place)
     sent = g.transform(X[: len(HOSTILE)]).astype(object).to_dict("records")
@@ -82,9 +82,9 @@ def test_hostile_names_and_categories_are_kept_and_read_the_same(place):
     service.close()
 
 
-def test_ten_thousand_categories_are_admitted_one_by_one(tmp_path):
+def test_ten_thousand_categories_are_checked_one_by_one(tmp_path):
     X = pd.DataFrame({"city": [f"ünï-{i}" for i in range(10_000)]})
-    g = md.Generalization(md.Schema.infer(X), [_kept(X)])
+    g = md.Generalization(md.Schema.infer(X), [_one_bucket_each(X)])
     service = Service(Bundle(g), tmp_path / "data.duckdb")
     for city in ("ünï-0", "ünï-9999", "(other)"):
         assert service.send("/records", {"city": city}).status_code == 201
@@ -93,7 +93,7 @@ def test_ten_thousand_categories_are_admitted_one_by_one(tmp_path):
     service.close()
 
 
-def _kept(X):
+def _one_bucket_each(X):
     from modicum.generalization.build import groups
 
     return groups(md.Schema.infer(X)["city"], [[city] for city in X["city"]])
@@ -141,8 +141,8 @@ def test_records_of_every_kind_are_read_for_training(place, kind):
     for record in sent:
         assert service.send("/records", record).status_code == 201
     Z, y = read_records(service.store, service.bundle.artifact)
-    told = [service.bundle.format.check(record) for record in sent]
-    expected = service.bundle.format.inputs(told, "values" if kind == "questionnaire" else "labels")
+    checked = [service.bundle.format.check(record) for record in sent]
+    expected = service.bundle.format.inputs(checked, "values" if kind == "questionnaire" else "labels")
     assert len(y) == 20
     assert list(Z.columns) == list(expected.columns)
     assert sorted(Z.astype(str).agg("|".join, axis=1)) == sorted(expected.astype(str).agg("|".join, axis=1))
@@ -155,7 +155,7 @@ def test_a_store_without_records_gives_an_empty_frame(store):
     assert (list(Z.columns), len(Z), len(y)) == (bundle.format.names, 0, 0)
 
 
-def test_a_batch_is_kept_whole_or_not_at_all(store):
+def test_a_batch_is_stored_whole_or_not_at_all(store):
     good = new_entry("a" * 64, {"x": 1})
     with pytest.raises(StoreRefused, match="a record is malformed"):
         store.write([good, Entry("no uuid", "a" * 64, date(2026, 1, 1), None, "{}")])
@@ -164,7 +164,7 @@ def test_a_batch_is_kept_whole_or_not_at_all(store):
     assert store.entries("a" * 64) == [good]
 
 
-def test_what_is_there_already_is_not_kept_twice_and_nothing_takes_its_place(store):
+def test_a_stored_record_is_neither_duplicated_nor_replaced(store):
     good, new = new_entry("a" * 64, {"x": 1}, "yes"), new_entry("a" * 64, {"x": 2})
     store.write([good])
     others = [replace(good, record="{}"), replace(good, label=None), replace(good, artifact="b" * 64)]
@@ -174,7 +174,7 @@ def test_what_is_there_already_is_not_kept_twice_and_nothing_takes_its_place(sto
     assert store.entries("b" * 64) == []
 
 
-def test_what_is_in_the_store_after_it_was_opened_again(place):
+def test_a_reopened_store_holds_its_records_and_artifacts(place):
     entries = [new_entry("b" * 64, {"x": i}, i) for i in range(50)]
     first = open_store(place)
     first.register("b" * 64, "generalization", "{}")
@@ -188,7 +188,7 @@ def test_what_is_in_the_store_after_it_was_opened_again(place):
     again.close()
 
 
-def test_another_version_beside_an_old_one_is_refused_and_says_what_to_do(store):
+def test_another_version_than_the_stored_one_is_refused_with_advice(store):
     old, new = bundle_of("generalization"), bundle_of("cells")
     store.register(old.identity, kind_of(old.artifact), json.dumps(content_of(old.artifact)))
     check_alone(store, new.identity)  # known, but nothing was collected under it
@@ -207,7 +207,7 @@ def test_an_artifact_in_the_store_keeps_its_identity(store, kind):
     assert identity(artifact_of(store.artifacts()[0])) == identity(artifact)
 
 
-def test_a_place_that_is_no_store_is_refused_in_one_sentence(tmp_path):
+def test_a_place_that_is_not_a_store_is_refused_in_one_sentence(tmp_path):
     (tmp_path / "text.duckdb").write_text("some text " * 1000)
     (tmp_path / "short.duckdb").write_text("x")
     (tmp_path / "records.json").write_text('{"a": 1}')
@@ -240,7 +240,7 @@ def test_a_file_that_another_program_has_open_is_refused(tmp_path):
     open_store(path).close()
 
 
-def test_a_name_that_duckdb_takes_for_something_else_is_a_file(tmp_path, monkeypatch):
+def test_a_special_name_of_duckdb_is_an_ordinary_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     open_store(":memory:").close()
     assert (tmp_path / ":memory:").exists()
@@ -255,7 +255,7 @@ def test_a_wrong_postgresql_url_is_refused_without_its_password():
 
 
 @pytest.mark.parametrize("threshold", ["16MB", "1KB"], ids=["the log cannot grow", "the log cannot be moved"])
-def test_a_full_disk_is_told_loses_nothing_and_is_got_over_once_there_is_space(tmp_path, threshold):
+def test_a_full_disk_is_reported_loses_nothing_and_later_writes_work(tmp_path, threshold):
     resource, signal = pytest.importorskip("resource"), __import__("signal")
     store, name = open_store(str(tmp_path / "data.duckdb")), "d" * 64
     store._connection.execute(f"SET checkpoint_threshold = '{threshold}'")
@@ -280,7 +280,7 @@ def test_a_full_disk_is_told_loses_nothing_and_is_got_over_once_there_is_space(t
 
 @pytest.mark.services
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_a_database_that_may_only_be_read_is_told_and_asked_again(place):
+def test_a_read_only_database_is_reported_and_tried_again(place):
     store = open_store(place)
     store._connection.execute("SET default_transaction_read_only = on")
     store._connection.commit()
@@ -293,7 +293,7 @@ def test_a_database_that_may_only_be_read_is_told_and_asked_again(place):
 
 @pytest.mark.services
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_a_lost_connection_is_told_and_made_again(place):
+def test_a_lost_connection_is_reported_and_restored(place):
     import psycopg
 
     store = open_store(place)
@@ -309,25 +309,25 @@ def test_a_lost_connection_is_told_and_made_again(place):
 
 @pytest.mark.services
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_a_commit_waits_for_the_disk_even_where_the_server_would_not(place):
-    store = open_store(place)  # whose server has synchronous_commit off
+def test_a_commit_waits_for_the_disk_even_if_the_server_would_not(place):
+    store = open_store(place)  # its server has synchronous_commit off
     assert store._all("SHOW synchronous_commit") == [("on",)]
     store.close()
 
 
 @pytest.mark.services
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_a_server_that_says_nothing_is_answered_for_with_503_and_got_over(place):
+def test_a_silent_server_is_answered_with_503_until_it_returns(place):
     service = Service(versions(1)[0], place, patience=1.0)
-    kept = [sent(service)]
+    kept = [send_record(service)]
     begin = time.monotonic()
     with silent(place):
-        away = [sent(service), service.client.get("/healthz"), sent(service)]
+        away = [send_record(service), service.client.get("/healthz"), send_record(service)]
         assert time.monotonic() - begin < 20
     assert [answer.status_code for answer in away] == [503] * 3
     assert all("retry-after" in answer.headers for answer in away)
     until(lambda: service.client.get("/healthz").status_code == 200)
-    kept.append(sent(service))
+    kept.append(send_record(service))
     assert [answer.status_code for answer in kept] == [201, 201]
     found = {entry.id for entry in service.store.entries(service.bundle.identity)}
     assert found == {answer.json()["id"] for answer in kept}
@@ -336,25 +336,25 @@ def test_a_server_that_says_nothing_is_answered_for_with_503_and_got_over(place)
 
 @pytest.mark.services
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_a_service_stops_though_its_server_says_nothing(place):
+def test_a_service_stops_even_if_its_server_is_silent(place):
     service = Service(versions(1)[0], place, patience=1.0)
     begin = time.monotonic()
     with silent(place):
-        assert sent(service).status_code == 503
+        assert send_record(service).status_code == 503
         service.close()
         assert time.monotonic() - begin < 20
 
 
 @pytest.mark.services
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_a_table_that_someone_has_locked_is_waited_for_only_so_long(place):
+def test_a_locked_table_is_waited_for_a_limited_time(place):
     import psycopg
 
     service = Service(versions(1)[0], place, patience=1.0)
     with psycopg.connect(place) as other:
         other.execute("LOCK TABLE modicum_records")
-        assert sent(service).status_code == 503
-    until(lambda: sent(service).status_code == 201)
+        assert send_record(service).status_code == 503
+    until(lambda: send_record(service).status_code == 201)
     service.close()
 
 
@@ -366,40 +366,40 @@ def versions(n):
     return [Bundle(md.Uniform(buckets=2).fit(X).generalization_) for X in frames]
 
 
-def sent(service):
+def send_record(service):
     X = pd.DataFrame({"age": [18]})
     return service.send("/records", service.bundle.artifact.transform(X).astype(object).to_dict("records")[0])
 
 
-def test_of_two_services_that_begin_at_once_with_different_versions_only_one_collects(place):
+def test_only_one_of_two_simultaneous_versions_collects(place):
     one, two = (Service(bundle, place) for bundle in versions(2))
-    assert [sent(one).status_code, sent(two).status_code, sent(one).status_code] == [201, 503, 201]
-    assert "another version" in sent(two).json()["detail"]
+    assert [send_record(one).status_code, send_record(two).status_code, send_record(one).status_code] == [201, 503, 201]
+    assert "another version" in send_record(two).json()["detail"]
     assert (one.client.get("/healthz").status_code, two.client.get("/healthz").status_code) == (200, 503)
     assert [len(one.store.entries(each.bundle.identity)) for each in (one, two)] == [2, 0]
     for service in (one, two):
         service.close()
 
 
-def test_an_application_is_not_made_beside_a_version_that_was_not_accepted(place):
+def test_a_service_does_not_start_with_another_stored_version_unless_accepted(place):
     old, new = versions(2)
     service = Service(old, place)
-    sent(service)
+    send_record(service)
     service.close()
     with pytest.raises(DataError, match="1 records of 1 other version"):
         Service(new, place)
     service = Service(new, place, accept_others=[old.identity])
-    assert sent(service).status_code == 201
+    assert send_record(service).status_code == 201
     service.close()
 
 
-def test_what_was_accepted_holds_for_those_versions_only_and_lets_the_older_go_on(place):
+def test_acceptance_covers_only_the_named_versions_and_lets_the_older_continue(place):
     bundles = versions(3)
     names = [bundle.identity for bundle in bundles]
     first = Service(bundles[0], place)
-    sent(first)
+    send_record(first)
     second, third = (Service(bundle, place, accept_others=names[:1]) for bundle in bundles[1:])
-    assert [sent(each).status_code for each in (second, third, first, second)] == [201, 503, 201, 201]
+    assert [send_record(each).status_code for each in (second, third, first, second)] == [201, 503, 201, 201]
     assert sorted(stored.records for stored in first.store.artifacts()) == [2, 2]
     for service in (first, second, third):
         service.close()
@@ -408,7 +408,7 @@ def test_what_was_accepted_holds_for_those_versions_only_and_lets_the_older_go_o
 def test_a_version_stays_known_after_its_records_were_deleted(place):
     old, new = versions(2)
     service = Service(old, place)
-    sent(service)
+    send_record(service)
     service.store._connection.execute("DELETE FROM modicum_records")
     service.store._connection.commit()
     service.close()
@@ -416,10 +416,10 @@ def test_a_version_stays_known_after_its_records_were_deleted(place):
         Service(new, place)
 
 
-def test_versions_of_a_store_from_before_they_were_listed_are_known(place):
+def test_versions_of_a_store_without_a_list_of_versions_are_known(place):
     old, new = versions(2)
     service = Service(old, place)
-    sent(service)
+    send_record(service)
     service.store._connection.execute("DROP TABLE modicum_versions")
     service.store._connection.commit()
     service.close()
@@ -427,11 +427,11 @@ def test_versions_of_a_store_from_before_they_were_listed_are_known(place):
         Service(new, place)
 
 
-def begin_at_once(place, writers, names="abcd"):
-    """Let many open one new store at the same moment, then write to it at the same moment; what each sees."""
+def write_at_once(place, writers, names="abcd"):
+    """Open one new store many times at once, then write to it at once; return the answers and the stored counts."""
     opened, barrier = [], Barrier(writers)
 
-    def first(number):
+    def open_and_write(number):
         barrier.wait(60)
         store = open_store(place)
         opened.append(store)
@@ -443,7 +443,7 @@ def begin_at_once(place, writers, names="abcd"):
 
     try:
         with ThreadPoolExecutor(writers) as pool:
-            answers = list(pool.map(first, range(writers)))
+            answers = list(pool.map(open_and_write, range(writers)))
         kept = {name: len(opened[0].entries(name * 64)) for name in names}
     finally:
         for store in opened:
@@ -452,25 +452,25 @@ def begin_at_once(place, writers, names="abcd"):
 
 
 def check_one_version(answers, kept):
-    """Every writer of one version has kept its record, and every other one saw that this version was first."""
+    """Check that each writer of one version stored its record, and that all others were refused."""
     (first,) = [name for name, count in kept.items() if count]
     names = list(kept)
-    mine = [names[number % len(names)] == first for number in range(len(answers))]
-    assert answers == [[True] if own else "another version" for own in mine]
-    assert kept[first] == sum(mine)
+    is_first = [names[number % len(names)] == first for number in range(len(answers))]
+    assert answers == [[True] if own else "another version" for own in is_first]
+    assert kept[first] == sum(is_first)
 
 
-def test_many_that_begin_at_once_are_of_one_version(place):
-    check_one_version(*begin_at_once(place, 64))
+def test_of_many_simultaneous_writers_only_one_version_is_stored(place):
+    check_one_version(*write_at_once(place, 64))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
-def test_many_begin_at_once_two_hundred_times_while_the_cores_are_busy(request, tmp_path, kind):
+def test_of_many_simultaneous_writers_on_busy_cores_only_one_version_is_stored(request, tmp_path, kind):
     with busy_cores(2):
         for number in range(200):
             (folder := tmp_path / str(number)).mkdir()
-            check_one_version(*begin_at_once(new_place(kind, request, folder), 64))
+            check_one_version(*write_at_once(new_place(kind, request, folder), 64))
 
 
 @contextmanager
@@ -486,24 +486,24 @@ def busy_cores(count):
             other.wait(30)
 
 
-def test_many_that_join_at_once_beside_each_other_all_keep_their_records(place):
+def test_accepted_versions_that_join_at_once_all_store_their_records(place):
     names = "abcdefgh"
-    beside = [name * 64 for name in names]
+    accepted = [name * 64 for name in names]
     stores = [open_store(place) for _ in names]
     barrier = Barrier(len(names))
 
     def join(number):
         barrier.wait(60)
-        return stores[number].write([new_entry(beside[number], {})], beside)
+        return stores[number].write([new_entry(accepted[number], {})], accepted)
 
     with ThreadPoolExecutor(len(names)) as pool:
         assert list(pool.map(join, range(len(names)))) == [[True]] * len(names)
-    assert [len(stores[0].entries(name)) for name in beside] == [1] * len(names)
+    assert [len(stores[0].entries(name)) for name in accepted] == [1] * len(names)
     for store in stores:
         store.close()
 
 
-def test_the_same_record_sent_at_once_is_kept_once(place):
+def test_a_record_written_many_times_at_once_is_stored_once(place):
     entry = new_entry("a" * 64, {"x": 1})
     stores = [open_store(place) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
@@ -526,7 +526,7 @@ def test_two_names_of_one_file_are_one_store(tmp_path):
         store.close()
 
 
-def test_a_store_whose_tables_are_gone_says_so_and_not_in_the_words_of_its_database(place):
+def test_a_store_without_its_tables_is_refused_in_our_own_words(place):
     store = open_store(place)
     store._connection.execute("DROP TABLE modicum_records")
     store._connection.commit()
@@ -538,7 +538,7 @@ def test_a_store_whose_tables_are_gone_says_so_and_not_in_the_words_of_its_datab
 
 @pytest.mark.services
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_a_record_is_kept_though_its_version_joined_the_list_a_moment_before(place, monkeypatch):
+def test_a_record_is_stored_even_if_its_version_has_just_joined_the_list(place, monkeypatch):
     one, two = open_store(place), open_store(place)
     join = postgres_store._join
 
