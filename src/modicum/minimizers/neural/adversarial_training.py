@@ -43,7 +43,7 @@ class AdversarialTraining(NeuralMinimizer):
     inner_steps : int
         The paper's N_inner.
     epochs : int
-        Their number. The learning rate, 0.01 at first, is multiplied by 0.1 after each quarter of them.
+        Number of epochs. The learning rate, 0.01 at first, is multiplied by 0.1 after each quarter of them.
     personal : list of str, optional
         The attributes to protect; overrides the schema; all if neither names any.
     weights : dict, optional

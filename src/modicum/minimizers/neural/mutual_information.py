@@ -35,7 +35,7 @@ class MutualInformation(NeuralMinimizer):
     buckets : int
         The paper's k.
     epochs : int
-        Their number. The learning rate, 0.01 at first, is multiplied by 0.1 after each quarter of them.
+        Number of epochs. The learning rate, 0.01 at first, is multiplied by 0.1 after each quarter of them.
     personal : list of str, optional
         The attributes that `weights` may name; overrides the schema; all if neither names any.
     weights : dict, optional
