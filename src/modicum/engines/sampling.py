@@ -111,7 +111,7 @@ class Ranks:
         if sample >= records:
             raise DataError(
                 f"A sample of {sample:,} records cannot be drawn from {records:,} with others left to check it; "
-                "leave out 'sample' to learn from all of them."
+                "leave out the 'sample' parameter to learn from all of them."
             )
         others = min(int(sample), records - int(sample))
         many = int(sample) + others

@@ -121,7 +121,7 @@ def _check_locked(held: Sequence[AnyPartition], codes: Sequence[Codes], persons:
     ]
     raise DataError(
         f"Groups of at least {k:,} need coarser buckets of {format_names(alone[:1] or [p.name for p in held])}, which "
-        "the schema locks; lower 'min_group' or change the schema."
+        "the schema locks; lower the 'min_group' parameter or change the schema."
     )
 
 
