@@ -53,8 +53,8 @@ def write_columns(frame: nw.DataFrame[Any], path: Path) -> None:
     if any("\0" in name for name in names):
         raise DataError("A column's name contains the character NUL, which files cannot hold; rename it before saving.")
     if twice or "" in names:
-        which = f"{twice[0]!r} and {twice[1]!r} differ only in case" if twice else "'' has no name"
-        raise DataError(f"The columns of a file need different names, but {which}; rename it before saving.")
+        which = f"{twice[0]!r} and {twice[1]!r} differ only in case; rename one" if twice else "one has none; name it"
+        raise DataError(f"The columns of a file need different names, but {which} before saving.")
     for name in names:
         check_holdable(frame[name])
     table = pd.DataFrame({name: _convert_column(frame[name]) for name in names})
