@@ -161,10 +161,11 @@ def write(native: Any, path: str | os.PathLike[str], partition_by: Sequence[str]
     ----------
     native : DuckDB relation, Spark DataFrame, polars LazyFrame or Ibis table
     path : path
-        A name that ends in .parquet or .csv is a file; any other name is a folder of Parquet files. Spark writes only
-        folders of Parquet files.
+        A name that ends in .parquet or .csv is a file; a name without an ending is a folder of Parquet files. Spark
+        writes only such folders, and a partitioned result is always one: their names may have any other ending than
+        that of a CSV file.
     partition_by : names
-        Columns that become folders, `column=value`. The result is then always a folder.
+        Columns that become folders, `column=value`.
 
     Examples
     --------
