@@ -199,7 +199,7 @@ def check_number(owner: object, name: str, low: float, high: float | None = None
 def check_number_is(
     value: Any, name: str, owner: str, low: float, high: float | None = None, whole: bool = True
 ) -> None:
-    """The same for a parameter of a function; `owner` is the function's name.
+    """Refuse a `value` of the parameter `name` that is not a number from `low` to `high`; `owner` names the function.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def check_choice(owner: object, name: str, choices: Sequence[str]) -> None:
 
 
 def check_choice_is(value: Any, name: str, owner: str, choices: Sequence[str]) -> None:
-    """The same for a parameter of a function; `owner` is the function's name.
+    """Refuse a `value` of the parameter `name` that is not one of the choices; `owner` names the function.
 
     Examples
     --------
