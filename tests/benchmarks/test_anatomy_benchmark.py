@@ -24,17 +24,17 @@ def adult():
     return anatomy_data.sampled(anatomy_data.adult(), 3_000)
 
 
-def test_adult_is_the_paper_s_and_every_value_has_a_place_in_its_hierarchy():
+def test_adult_is_that_of_the_paper_and_every_value_is_in_its_hierarchy():
     table = anatomy_data.adult()
     assert table.X.shape == (45_222, 12)
     assert 1 / 4 < table.most_frequent <= 1 / 3
     for name in (*anatomy_data.HIERARCHIES, *anatomy_data.BANDS):
-        many = [
+        counts = [
             anatomy_data.coarser(table.X[name], level).nunique(dropna=False)
             for level in range(anatomy_data.steps(name) + 1)
         ]
-        assert many == sorted(many, reverse=True)
-        assert many[-1] == 1
+        assert counts == sorted(counts, reverse=True)
+        assert counts[-1] == 1
         assert not anatomy_data.coarser(table.X[name], 1).isna().any()
 
 
@@ -58,7 +58,7 @@ def test_full_domain_generalization_is_k_anonymous_by_an_independent_count(adult
         )
 
 
-def test_newton_s_method_finds_what_linear_svc_finds():
+def test_newtons_method_finds_what_linear_svc_finds():
     random = np.random.default_rng(0)
     X = random.normal(size=(400, 6))
     t = np.where(X[:, 0] + random.normal(size=400) > 0.3, 1.0, -1.0)
@@ -67,7 +67,7 @@ def test_newton_s_method_finds_what_linear_svc_finds():
     assert np.allclose(ours, [*theirs.coef_[0], *theirs.intercept_], atol=1e-5)
 
 
-def test_student_s_test_is_scipy_s_and_the_corrected_one_is_more_careful():
+def test_students_test_agrees_with_scipy_and_the_corrected_one_is_more_careful():
     random = np.random.default_rng(0)
     original, other = random.normal(0.15, 0.003, 10), random.normal(0.153, 0.003, 10)
     found = anatomy_models.compared(original, other)
@@ -81,7 +81,7 @@ def test_student_s_test_is_scipy_s_and_the_corrected_one_is_more_careful():
     assert anatomy_models.compared(original, original + 0.1)["verdict"] == "P"
 
 
-def test_ordered_categories_are_coded_by_their_place(adult):
+def test_ordered_categories_are_coded_by_their_order(adult):
     design = anatomy_models.design_of(adult.X[["education"]], adult.schema.select(["education"]))
     order = adult.schema["education"].domain
     coded = design.encode(as_frame(adult.X[["education"]]))[:, 0]
@@ -106,7 +106,7 @@ def test_a_section_runs_on_a_few_records_and_its_tables_show_it():
 
 
 @pytest.mark.slow
-def test_the_other_tables_are_the_paper_s(monkeypatch):
+def test_the_other_tables_are_those_of_the_paper(monkeypatch):
     for name in ("bank/bank-full.csv.gz", "acs/ny2024.parquet"):
         shared_file(name)
     monkeypatch.setenv("MODICUM_DATA", str(shared_file(".")))
@@ -115,9 +115,9 @@ def test_the_other_tables_are_the_paper_s(monkeypatch):
     assert 1 / 4 < bank.most_frequent <= 1 / 3  # ℓ = 2 and 3 need no suppression (Appendix C.2)
     assert fars.X[fars.sensitive].nunique() == 4  # ℓ = 5 is not applicable
     few = anatomy_data.sampled(acs, 5_000)
-    whose = few.persons.reset_index(drop=True)
-    assert whose.duplicated().any()
+    persons = few.persons.reset_index(drop=True)
+    assert persons.duplicated().any()
     parts = StratifiedGroupKFold(5, shuffle=True, random_state=anatomy_data.SEED).split(few.X, few.y, few.persons)
     for fold, (train, test) in zip(anatomy_data.folds(few, 5), parts, strict=True):
         assert (len(fold.X), len(fold.test_X)) == (len(train), len(test))
-        assert not set(whose[train]) & set(whose[test])
+        assert not set(persons[train]) & set(persons[test])

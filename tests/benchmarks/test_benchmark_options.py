@@ -1,4 +1,4 @@
-"""Every benchmark says by `--help` what it measures, reads and writes, and how long that took."""
+"""Every benchmark states in its `--help` what it measures, reads and writes, and how long that took."""
 
 import ast
 import subprocess
@@ -38,7 +38,7 @@ def test_help_imports_nothing_slow():
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_the_modules_of_other_processes_are_there(script):
+def test_the_modules_of_other_processes_exist(script):
     named = [
         ast.literal_eval(option.value)
         for node in ast.walk(ast.parse(script.read_text(encoding="utf-8")))
@@ -55,12 +55,12 @@ def test_every_result_has_its_benchmark():
     assert {path.stem for path in (ROOT / "benchmarks" / "results").glob("*.json")} == {path.stem for path in SCRIPTS}
 
 
-def test_a_folder_of_benchmarks_is_one_that_can_be_overlooked():
+def test_no_folder_of_benchmarks_has_more_than_15_scripts():
     folders = [path for path in (ROOT / "benchmarks").rglob("*") if path.is_dir() and path.name != "results"]
     assert all(sum(1 for _ in folder.glob("*.py")) <= 15 for folder in [ROOT / "benchmarks", *folders])
 
 
-def test_a_section_that_is_unknown_is_named():
+def test_an_unknown_section_is_named():
     script = ROOT / "benchmarks" / "peers" / "against_peers.py"
     done = subprocess.run([sys.executable, script, "none"], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""Every measured number that README and docs publish is that of the benchmarks, and a wrong one is found."""
+"""Every measured number that README and docs publish comes from the benchmarks, and wrong ones are found."""
 
 import doctest
 import importlib
@@ -44,7 +44,7 @@ def prose(claims):
 
 @pytest.fixture
 def papers(claims, monkeypatch, tmp_path):
-    """The module that looks papers up, in a folder of our own; what is written there is read."""
+    """The module that looks papers up, with a temporary folder in which tests write papers."""
     module = importlib.import_module("claims.cited")
     monkeypatch.setattr(module, "PAPERS", tmp_path)
     module.text_of.cache_clear()
@@ -54,7 +54,7 @@ def papers(claims, monkeypatch, tmp_path):
 
 @pytest.fixture
 def engines(claims):
-    """A page with generated tables: its text, and what is claimed there."""
+    """A page with generated tables: its text and its claims."""
     return (ROOT / "docs" / "engines.md").read_text(encoding="utf-8"), claims.read(claims.CLAIMS)["engines.md"]
 
 
@@ -67,13 +67,13 @@ def reasons(claims, text, page):
     return [fault.why for fault in claims.find_faults(text, page)]
 
 
-def why_not(claims, source, said):
+def why_not(claims, source, number):
     """What is wrong with a number of this source, in a sentence."""
-    return reasons(claims, f"It is {said} here.", page_of(claims, "It is {} here.", source))
+    return reasons(claims, f"It is {number} here.", page_of(claims, "It is {} here.", source))
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_page_s_claims_hold(claims, page):
+def test_the_claims_of_a_page_hold(claims, page):
     name = page.removeprefix("docs/")
     text = (ROOT / page).read_text(encoding="utf-8")
     assert claims.list_pages()[name] == ROOT / page
@@ -81,12 +81,12 @@ def test_the_page_s_claims_hold(claims, page):
     assert [f"{fault.said}: {fault.why}" for fault in found] == []
 
 
-def test_every_page_that_is_claimed_of_is_there(claims):
+def test_every_page_with_claims_exists(claims):
     assert claims.read(claims.CLAIMS).keys() <= claims.list_pages().keys()
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_reads_as_it_is_written(page):
+def test_a_page_holds_no_comments_for_claims(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert re.findall(r"<!--\s*(?:f|holds|paper|given|table|end of)\b", text) == []
 
@@ -98,7 +98,7 @@ def test_every_generated_table_can_be_made_here(claims, tables):
     assert [table for table in every if tables.make(table).split("\n")[0] != table.head] == []
 
 
-def test_a_table_whose_library_is_absent_is_named_and_no_fault(claims, pages, capsys):
+def test_a_table_of_an_absent_library_is_named_and_is_no_fault(claims, pages, capsys):
     page = pages.Page(tables=(pages.Table("| 0.7 |", "no_such_module:table", ("scale",)),))
     text = "| 0.7 |\n| --- |\n| 0.8 |\n\nMore."
     assert claims.find_faults(text, page) == []
@@ -117,7 +117,7 @@ def test_a_number_without_a_source_is_found(claims):
     assert [(fault.said, fault.at) for fault in found] == [("84%", 16)]
 
 
-def test_a_sentence_that_is_gone_or_stands_twice_is_found(claims):
+def test_a_sentence_that_is_missing_or_repeated_is_found(claims):
     page = page_of(claims, "Of {} cells.", "beyond_pat:goals.compared")
     assert reasons(claims, "Of so many cells, 23.", page) == ["missing from the page"]
     assert reasons(claims, "Of 23 cells. Of 23 cells.", page) == ["appears 2 times"]
@@ -129,7 +129,7 @@ def test_a_sentence_that_is_gone_or_stands_twice_is_found(claims):
     assert reasons(claims, "None.", every) == ["missing from the page"]
 
 
-def test_a_sentence_is_found_across_lines_and_its_numbers_where_they_stand(pages):
+def test_a_sentence_is_found_across_lines_with_the_places_of_its_numbers(pages):
     text = "- First.\n- It keeps **0.1,\n  0.5 and 0.9** of\n  all"
     (place,) = pages.find_places(text, pages.Claim("It keeps **{}** of all"))
     assert place.at == text.index("It")
@@ -148,7 +148,7 @@ def test_a_sentence_is_found_across_lines_and_its_numbers_where_they_stand(pages
         ("it is 5", "it is {}", ["5"]),
     ],
 )
-def test_a_number_is_as_long_as_its_surroundings_say(pages, text, sentence, numbers):
+def test_the_text_around_a_number_decides_where_it_ends(pages, text, sentence, numbers):
     assert [[said for *_, said in place.numbers] for place in pages.find_places(text, pages.Claim(sentence))] == [
         numbers
     ]
@@ -184,7 +184,7 @@ def test_a_wrong_path_or_format_is_found(claims, path, why):
     assert why_not(claims, path, "23") == [why]
 
 
-def test_a_tampered_table_is_found_and_mended(claims, engines):
+def test_a_tampered_table_is_found_and_rewritten(claims, engines):
     text, page = engines
     line = next(line for line in text.split("\n") if line.startswith("| fit PAT"))
     number = re.search(r"\d+\.\d", line)
@@ -194,7 +194,7 @@ def test_a_tampered_table_is_found_and_mended(claims, engines):
     assert claims.rewrite(wrong, page) == text
 
 
-def test_a_table_that_is_gone_or_unknown_is_found(claims, pages, engines):
+def test_a_table_that_is_missing_or_unknown_is_found(claims, pages, engines):
     text, page = engines
     head = page.tables[0].head
     lost = text.replace(head, "| another |")
@@ -205,7 +205,7 @@ def test_a_table_that_is_gone_or_unknown_is_found(claims, pages, engines):
     assert reasons(claims, "| a |\n| --- |\n| 0.97 |", none) == ["there is no benchmarks/results/none.json"]
 
 
-def test_a_table_that_stands_twice_is_found_and_the_first_is_checked(claims, tables, engines):
+def test_a_repeated_table_is_found_and_the_first_is_checked(claims, tables, engines):
     text, page = engines
     table = next(own.text for own in tables.find(text, page.tables)[0] if own.table == page.tables[0])
     wrong = table.replace("| fit PAT", "| fits PAT")
@@ -214,7 +214,7 @@ def test_a_table_that_stands_twice_is_found_and_the_first_is_checked(claims, tab
     assert {"appears 1 times too often", tables.find_difference(wrong, table)} <= {fault.why for fault in found}
 
 
-def test_tables_with_one_first_line_are_told_apart_by_their_order(claims, tables):
+def test_tables_with_the_same_first_line_are_distinguished_by_their_order(claims, tables):
     text = (ROOT / "docs" / "prism.md").read_text(encoding="utf-8")
     known = claims.read(claims.CLAIMS)["prism.md"].tables
     twice = [own for own in tables.find(text, known)[0] if [table.head for table in known].count(own.table.head) == 2]
@@ -242,7 +242,7 @@ def test_a_source_of_constants_alone_is_found(claims, constant):
 
 
 @pytest.mark.parametrize(
-    ("source", "said", "why"),
+    ("source", "number", "why"),
     [
         ("given", "0.5", None),
         ("given", "50,000", None),
@@ -260,12 +260,12 @@ def test_a_source_of_constants_alone_is_found(claims, constant):
         ("given benchmarks/results/demo.json", "5", "there is no code file benchmarks/results/demo.json"),
     ],
 )
-def test_what_is_given_is_a_setting_of_the_code_or_round(claims, source, said, why):
-    found = why_not(claims, source, said)
+def test_a_given_number_is_a_setting_of_the_code_or_round(claims, source, number, why):
+    found = why_not(claims, source, number)
     assert found == [] if why is None else [reason.startswith(why) for reason in found] == [True]
 
 
-def test_a_paper_s_figure_names_paper_and_place(claims):
+def test_a_figure_of_a_paper_names_paper_and_place(claims):
     assert why_not(claims, "Staab24 §8.4", "0.23") == []
     for source in ("Staab24", "Staab24 §", "Staab24 Table"):
         assert "a paper's figure needs" in why_not(claims, source, "0.23")[0]
@@ -294,7 +294,7 @@ Only 0.5.
 
 
 @pytest.mark.parametrize(
-    ("place", "said", "why"),
+    ("place", "number", "why"),
     [
         ("§8", "0.23 of 2,085", None),
         ("§8", "5%", None),
@@ -315,22 +315,22 @@ Only 0.5.
         ("Figure 2", "0.34", None),
     ],
 )
-def test_a_paper_s_figure_stands_where_it_is_cited(claims, papers, tmp_path, place, said, why):
+def test_a_figure_of_a_paper_is_in_the_cited_place(claims, papers, tmp_path, place, number, why):
     (tmp_path / "0-some.txt").write_text(PAPER.replace("TABLE", "\nTABLE"), encoding="utf-8")
-    assert why_not(claims, f"Staab24 {place}", said) == ([] if why is None else [why])
+    assert why_not(claims, f"Staab24 {place}", number) == ([] if why is None else [why])
 
 
 @pytest.mark.parametrize(
     ("value", "is_said"),
     [(0.81, True), (0.18, False), ([0.81, 0.82], True), ([0.82, 0.81], False), ("52k (1)", True), (None, False)],
 )
-def test_a_paper_s_figure_in_the_results_stands_in_the_paper(papers, tmp_path, monkeypatch, value, is_said):
+def test_a_figure_of_a_paper_in_the_results_is_in_the_paper(papers, tmp_path, monkeypatch, value, is_said):
     (tmp_path / "0-some.txt").write_text(PAPER.replace("TABLE", "\nTABLE"), encoding="utf-8")
     monkeypatch.setattr(papers, "list_held", lambda: [("some:x", "Staab24", "Table 3", value)])
     assert list(papers.find_held_faults()) == ([] if is_said else [f"some:x: {value!r} is not in Staab24 Table 3"])
 
 
-def test_what_the_results_hold_of_the_papers_is_in_them(claims):
+def test_all_figures_of_papers_in_the_results_are_in_the_papers(claims):
     papers = importlib.import_module("claims.cited")
     if not all(map(papers.text_of, papers.KEYS)):
         pytest.skip("the papers are not there: a folder `papers` next to the one that MODICUM_DATA names")
@@ -340,7 +340,7 @@ def test_what_the_results_hold_of_the_papers_is_in_them(claims):
     assert why_not(claims, "Staab24 §8.4", "43") == ["Staab24 §8.4 has no 43"]
 
 
-def test_what_is_not_checked_without_the_papers_is_said(claims, papers):
+def test_unchecked_numbers_are_listed_without_the_papers(claims, papers):
     page = page_of(claims, "It was {}, then {}.", "Staab24 §8.4", "Goldsteen22 §4.2")
     lines = claims.list_unchecked([page])
     held = f"{len(papers.list_held())} figures of the results"
@@ -349,7 +349,7 @@ def test_what_is_not_checked_without_the_papers_is_said(claims, papers):
     assert all(value is not None for *_, value in papers.list_held())
 
 
-def test_writing_follows_the_results_and_leaves_what_cannot_be_read(claims):
+def test_rewriting_follows_the_results_and_leaves_unreadable_sources(claims):
     page = page_of(claims, "Of {}, {}, {}.", "beyond_pat:goals.compared", "none:x", "given")
     assert claims.rewrite("Of 1,\n2, 3.", page) == "Of 23,\n2, 3."
 
@@ -369,11 +369,11 @@ def test_writing_follows_the_results_and_leaves_what_cannot_be_read(claims):
         "https://example.org/1.5/x",
     ],
 )
-def test_what_is_no_measurement_is_left_alone(prose, text):
+def test_text_that_is_no_measurement_is_ignored(prose, text):
     assert list(prose.find_measured(text)) == []
 
 
-def test_a_number_that_is_claimed_is_left_alone(prose):
+def test_a_claimed_number_is_ignored(prose):
     assert list(prose.find_measured("It is 0.5, a parameter.", [(6, 9)])) == []
 
 
@@ -434,13 +434,13 @@ def test_a_number_that_is_claimed_is_left_alone(prose):
         ("![a picture of 0.97](x.svg)", "0.97"),
     ],
 )
-def test_what_looks_measured_is_found(prose, text, found):
+def test_text_that_looks_measured_is_found(prose, text, found):
     assert [said for _, said in prose.find_measured(text)] == [found]
 
 
 @pytest.mark.parametrize(("code", "found"), [("python", 0), ("sh", 0), ("json", 1)])
-def test_a_block_of_text_is_read_where_no_code_prints_it(claims, code, found):
-    """Where there is code, tests/docs/test_pages.py compares the block with what it prints."""
+def test_a_text_block_is_checked_if_no_code_prints_it(claims, code, found):
+    """If there is code, tests/docs/test_pages.py compares the block with what it prints."""
     text = f"```{code}\nx\n```\n\n```text\nskill 0.97\n```"
     assert [fault.said for fault in claims.find_faults(text)] == ["0.97"] * found
 
@@ -464,7 +464,7 @@ def test_a_block_of_text_is_read_where_no_code_prints_it(claims, code, found):
         "min(1, 'a')",
     ],
 )
-def test_the_evaluator_refuses_all_but_sums(values, expression):
+def test_the_evaluator_refuses_everything_except_sums(values, expression):
     with pytest.raises(values.ClaimError):
         values.evaluate(expression)
 
@@ -498,7 +498,7 @@ def test_the_examples_of_the_script_run(claims, name):
     assert done.failed == 0
 
 
-def test_the_script_fails_where_a_page_is_wrong(tmp_path):
+def test_the_script_fails_if_a_page_is_wrong(tmp_path):
     """On a copy of the pages: one line for each fault, and exit status 1."""
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "claims.toml", tmp_path / "docs")
@@ -509,9 +509,9 @@ def test_the_script_fails_where_a_page_is_wrong(tmp_path):
     elsewhere = {**os.environ, "MODICUM_DATA": str(tmp_path / "data")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=elsewhere)
     assert done.returncode == 1
-    told = done.stdout.splitlines()
-    assert "README.md:3: '3 s': docs/claims.toml does not say where this comes from" in told
-    assert sum(line.startswith("not checked, as ") for line in told) == 2  # neither papers nor results lie there
+    lines = done.stdout.splitlines()
+    assert "README.md:3: '3 s': docs/claims.toml does not say where this comes from" in lines
+    assert sum(line.startswith("not checked, as ") for line in lines) == 2  # the copy has neither papers nor results
 
 
 def test_reading_numbers_alone_needs_no_library():

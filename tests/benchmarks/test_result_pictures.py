@@ -1,4 +1,4 @@
-"""The pictures of the benchmarks are what benchmarks/results give, and a page shows each picture there is."""
+"""The pictures of the benchmarks agree with benchmarks/results, and a page shows each of them."""
 
 import importlib.util
 import json
@@ -27,7 +27,7 @@ def pictures() -> ModuleType:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_drawing_is_what_the_results_give(pictures, name):
+def test_a_drawing_agrees_with_the_results(pictures, name):
     assert pictures.differing([name]) == []
 
 
@@ -36,7 +36,7 @@ def test_all_drawings_are_compared(pictures):
     assert {path.stem for path in DOCS.glob("*.svg")} == set(NAMES)
 
 
-def test_a_drawing_of_other_results_or_changed_by_hand_is_told(pictures, tmp_path, monkeypatch):
+def test_a_drawing_of_other_results_or_changed_by_hand_is_reported(pictures, tmp_path, monkeypatch):
     figures = json.loads((pictures.RESULTS / "guided_speed.json").read_text(encoding="utf-8"))
     next(iter(figures["figures"]["runs"].values()))["seconds"] *= 2
     (tmp_path / "guided_speed.json").write_text(json.dumps(figures), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A result is stale once the code that it rests on has changed, unless its canary agrees at the code there is now."""
+"""A result is stale once the code that it depends on has changed, unless its canary agrees with the present code."""
 
 import doctest
 import json
@@ -18,13 +18,13 @@ SCRIPT = "from common import Speed\n\n\ndef quick():\n    return {figures}\n"
 
 @pytest.fixture(autouse=True)
 def commit(monkeypatch):
-    """A copy without its history has no commit of its own."""
+    """Set a commit, as a copy without its history has none."""
     monkeypatch.setenv("MODICUM_COMMIT", "abc")
 
 
 @pytest.fixture
 def root(tmp_path):
-    """A checkout with one module and a result that rests on it."""
+    """A checkout with one module and a result that depends on it."""
     (tmp_path / "src" / "modicum").mkdir(parents=True)
     (tmp_path / "src" / "modicum" / "a.py").write_text(CODE)
     (tmp_path / "results").mkdir()
@@ -32,7 +32,7 @@ def root(tmp_path):
 
 
 def code_of(root):
-    """The module's hash as it is now; the cache is of files that do not change while a process runs."""
+    """Return the module's present hash; the cache assumes that files do not change while a process runs."""
     loaded_code.hash_file.cache_clear()
     return {"src/modicum/a.py": loaded_code.hash_file(root / "src" / "modicum" / "a.py")}
 
@@ -62,7 +62,7 @@ def test_comments_docstrings_and_form_do_not_make_a_result_stale(root):
     assert staleness.explain_stale(result, root) is None
 
 
-def test_a_canary_that_agreed_at_the_code_there_is_now_keeps_a_result(root):
+def test_a_canary_that_agreed_with_the_present_code_keeps_a_result(root):
     result = result_of(root)
     change(root, CODE.replace("2 * x", "x + x"))
     agreed = result | {"canary": {"commit": "def", "code": code_of(root)}}
@@ -72,7 +72,7 @@ def test_a_canary_that_agreed_at_the_code_there_is_now_keeps_a_result(root):
     assert staleness.explain_stale(agreed, root) == "changed since abc: src/modicum/a.py"
 
 
-def test_a_result_that_does_not_say_what_it_rests_on_is_stale_until_its_canary_agrees(root):
+def test_a_result_without_a_record_of_its_code_is_stale_until_its_canary_agrees(root):
     old = {"machine": {"commit": "abc"}, "figures": {"x": 1.0}}
     assert staleness.explain_stale(old, root) == "measured at abc, without a record of its code"
     agreed = old | {"canary": {"commit": "def", "code": code_of(root)}}
@@ -81,7 +81,7 @@ def test_a_result_that_does_not_say_what_it_rests_on_is_stale_until_its_canary_a
     assert staleness.explain_stale(agreed, root) == "changed since def: src/modicum/a.py"
 
 
-def test_every_section_answers_for_itself(root):
+def test_every_section_is_checked_by_itself(root):
     now, then = code_of(root), {"src/modicum/a.py": "0"}
     runs = {"one": {"commit": "abc", "code": now}, "two": {"commit": "old", "code": then}}
     figures = {"one": {"machine": {}}, "two": {"machine": {}}}
@@ -93,7 +93,7 @@ def test_every_section_answers_for_itself(root):
     assert staleness.explain_stale(result, root) is None
 
 
-def test_a_stale_result_names_the_pages_that_rest_on_it(root, monkeypatch):
+def test_a_stale_result_names_the_pages_that_depend_on_it(root, monkeypatch):
     (root / "results" / "some.json").write_text(json.dumps({"machine": {"commit": "abc"}, "figures": {}}))
     stale = staleness.find_stale(root / "results", root)
     monkeypatch.setattr(check, "find_stale", lambda: stale)
@@ -103,7 +103,7 @@ def test_a_stale_result_names_the_pages_that_rest_on_it(root, monkeypatch):
     assert line.endswith("sentences of a.md (2) depend on it")
 
 
-def test_what_is_written_says_which_code_it_rests_on(tmp_path, monkeypatch):
+def test_a_written_result_records_its_code(tmp_path, monkeypatch):
     monkeypatch.setattr(common, "RESULTS", tmp_path)
     monkeypatch.setitem(common._ELSEWHERE, "some", ("modicum.service", "speed.scale_step"))
     common.write("some", {"a": {"machine": {}}, "b": {"machine": {}}}, ["a"])
@@ -119,7 +119,7 @@ def test_what_is_written_says_which_code_it_rests_on(tmp_path, monkeypatch):
 
 @pytest.fixture
 def benchmark(tmp_path, monkeypatch):
-    """Makes a benchmark `made_up` whose quick form finds these figures, and a result with those."""
+    """Return a function that writes a benchmark `made_up` with quick figures, and its stored result."""
 
     def make(figures, stored):
         (tmp_path / "speed").mkdir()
