@@ -1,4 +1,4 @@
-"""The certificate holds as often as stated, and is tight where possible (DESIGN §4)."""
+"""The certificate holds as often as stated, and is tight where possible (docs/concepts/certificate.md)."""
 
 import math
 
