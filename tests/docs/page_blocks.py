@@ -1,4 +1,4 @@
-"""The code blocks of a page, and what is wrong with how they are written.
+"""Read the code blocks of a page, and refuse blocks that are written wrongly.
 
 A block is a fence of three backticks with one of the languages below, and nothing else: an indented block, another
 language, `~~~` or a fence within a quotation would be a block that nobody runs.
@@ -12,7 +12,7 @@ from pathlib import Path
 LANGUAGES = {"python", "sh", "text", "json", "yaml"}
 NOTEST = "notest"  # not run; the paragraph before it says so, in the words below
 SAYS_SO = re.compile(r"\bnot\s+run\b")
-FORMULA = "formula"  # a `text` block that is no output
+FORMULA = "formula"  # a `text` block that is not output
 SIGNS = re.compile(r"[=≤≈⇝Σ]|sqrt\(")  # what a formula has
 COMMAND = re.compile(
     r"(?:\$ |%|>>> )|(?:\.venv/bin/|env/bin/)?(?:modicum|make|pip|python3?|git|cd|spark-submit|docker|curl)\b"
@@ -37,7 +37,7 @@ class Block:
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """The blocks of a page in order; `BadBlock` where one is written in a way that is not known."""
+    """Return the blocks of a page in order; raise `BadBlock` for a block of unknown form."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return list(_read(lines, path.name))
 
@@ -60,7 +60,7 @@ def _read(lines: list[str], page: str) -> Iterator[Block]:
 
 
 def _opened(line: str, where: str) -> str | None:
-    """What stands behind the backticks that open a block."""
+    """Return the text after the backticks that open a block; None if no block begins here."""
     if match := _FENCE.fullmatch(line):
         return match[2].strip()
     if "```" in line or "~~~" in line or "<pre" in line:
@@ -86,16 +86,16 @@ def _paragraph(before: list[str]) -> str:
 
 
 def _check_prose(line: str, before: list[str], where: str) -> None:
-    """Nothing indented is code: Markdown's own rule outside of lists, what looks like code within them."""
-    goes_on = before and before[-1].strip()  # with a paragraph
-    if not line.startswith(("    ", "\t")) or not line.strip() or goes_on:
+    """Refuse indented code: any indented block outside of lists, and what looks like code within them."""
+    continues = before and before[-1].strip()  # a paragraph
+    if not line.startswith(("    ", "\t")) or not line.strip() or continues:
         return
     if not _in_list(before) or COMMAND.match(line.strip()):
         raise BadBlock(f"{where}: this is a block by its indentation, which nobody runs; make it a fence.")
 
 
 def _in_list(before: list[str]) -> bool:
-    """Whether indented lines go on with the item of a list."""
+    """Return whether indented lines continue the item of a list."""
     for line in reversed(before):
         if _ITEM.match(line):
             return True
@@ -105,6 +105,6 @@ def _in_list(before: list[str]) -> bool:
 
 
 def _flush(lines: list[str]) -> str:
-    """A block that stands in a list is indented as a whole."""
+    """Remove the indentation that all lines share, as those of a block in a list."""
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return "".join(f"{line[indent:]}\n" for line in lines)

@@ -1,9 +1,9 @@
-"""The commands of a page: run as someone would type them, in a folder.
+"""Run the commands of a page in a folder, as someone would type them.
 
 Three kinds are not run. Those that set up a machine, and the demo, which tests/cli/test_cli.py runs, must be word for
 word in `NOT_RUN`. `modicum serve` never ends: its options are read and its bundle is loaded
-(tests/service/test_service_process.py starts it and stops it). What asks for Spark is run only where `spark` is true;
-elsewhere its options are read.
+(tests/service/test_service_process.py starts and stops it). Commands for Spark are run only if `spark` is true;
+otherwise their options are read.
 """
 
 import os
@@ -43,7 +43,7 @@ SPARK = "--engine spark"
 
 
 def commands_in(code: str) -> list[str]:
-    """A block's commands: one a line, a backslash goes on with the next, without comments."""
+    """Return a block's commands without comments: one a line, or more lines joined by backslashes."""
     lines = [_without_comment(line.strip()) for line in code.replace("\\\n", " ").splitlines()]
     return [re.sub(r"^\.venv/bin/modicum\b", "modicum", line) for line in lines if line]
 
@@ -53,7 +53,7 @@ def _without_comment(line: str) -> str:
 
 
 def run_command(command: str, folder: Path, where: str, spark: bool = False) -> str:
-    """What a command printed."""
+    """Run a command and return what it printed."""
     if command in NOT_RUN:
         check_setting_up(command)
         return ""
@@ -81,7 +81,7 @@ def _is_python_setting_up(words: list[str]) -> bool:
 
 
 def check_setting_up(command: str) -> None:
-    """A target of make and an extra of pip must be there."""
+    """Check that a target of make or an extra of pip exists."""
     words = shlex.split(command)
     if words[0] == "make":
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def check_setting_up(command: str) -> None:
 
 
 def check_options(command: str, where: str) -> None:
-    """A command of modicum must be one, with options that it has."""
+    """Check that a command of modicum and its options exist."""
     words = shlex.split(command)
     assert words[0] == "modicum", f"{where}: {command}"
     try:
@@ -106,7 +106,7 @@ def check_options(command: str, where: str) -> None:
 
 
 def check_syntax(code: str, where: str) -> None:
-    """Shell that is not run must at least be shell."""
+    """Check the syntax of shell that is not run."""
     done = subprocess.run(["bash", "-n"], input=code, text=True, capture_output=True)
     assert done.returncode == 0, f"{where}: {done.stderr}"
 

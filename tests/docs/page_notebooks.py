@@ -1,4 +1,4 @@
-"""Runs a notebook, and compares what it printed with what is kept in it."""
+"""Run a notebook, and compare its outputs with the stored ones."""
 
 import re
 from pathlib import Path
@@ -15,8 +15,8 @@ VARIES = {  # what may differ between two runs of the same notebook
 }
 
 
-def executed(path: Path, folder: Path) -> Any:
-    """The notebook, run from top to bottom in a folder."""
+def run_notebook(path: Path, folder: Path) -> Any:
+    """Run a notebook from top to bottom in a folder and return it."""
     import nbclient
     import nbformat
 
@@ -26,8 +26,8 @@ def executed(path: Path, folder: Path) -> Any:
     return notebook
 
 
-def told(notebook: Any) -> dict[str, str]:
-    """What each cell with code printed and showed as text, by the cell's id."""
+def outputs_of(notebook: Any) -> dict[str, str]:
+    """Return what each cell of code printed and showed as text, by the cell's id."""
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return {cell["id"]: "".join(_text(output) for output in cell["outputs"]) for cell in cells}
 
@@ -40,15 +40,15 @@ def _text(output: Any) -> str:
 
 
 def steady(text: str) -> str:
-    """A text without what may differ between two runs, each line without blanks at its end."""
+    """Remove from a text what may differ between two runs, and blanks at the ends of lines."""
     for pattern, name in VARIES.items():
         text = re.sub(pattern, name, text)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def stale(kept: Any, fresh: Any) -> list[str]:
-    """The cells whose kept output is not what they print now: a line for each, with both."""
-    before, now = told(kept), told(fresh)
+    """Return a line with both outputs for each cell that no longer prints its stored output."""
+    before, now = outputs_of(kept), outputs_of(fresh)
     names = [*before, *(name for name in now if name not in before)]
     differ = [name for name in names if not same(steady(before.get(name, "")), steady(now.get(name, "")))]
     return [f"{name}: kept {before.get(name)!r}, printed {now.get(name)!r}" for name in differ]

@@ -1,8 +1,8 @@
-"""When two texts say the same: every word is the same, and measurements are close.
+"""Compare two texts: every word must be the same, and measurements must be close.
 
-Processors round sums differently, and of thousands of guesses some then tip over, or another of several adversaries is
-found to be the strongest (a hundredth was seen on an old processor's kernels): a share printed with three digits is not
-the same everywhere. Whole numbers, such as counts, edges and rounded percentages, must be the same.
+Processors round sums differently. A few of thousands of guesses then change, or another of several adversaries becomes
+the strongest (an old processor changed a share by 0.01), so a share printed with three digits differs between machines.
+Whole numbers, such as counts, edges and rounded percentages, must be the same.
 """
 
 import re
@@ -13,7 +13,7 @@ CLOSE = 0.02  # of a share; in percent and percentage points 100 times as much
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts differ in nothing but measurements that are close."""
+    """Return whether two texts differ only in measurements that are close."""
     if one == other:
         return True
     if FRACTION.split(one) != FRACTION.split(other):

@@ -1,8 +1,8 @@
-"""Runs a page: Python in order in one namespace, shell lines as typed, and holds what it shows against what came out.
+"""Run a page, Python in order in one namespace and shell lines as typed, and compare what it shows with the output.
 
 A `text` block shows what the blocks before it printed; a `json` block shows lines of a file that they made; a `yaml`
-block shows attributes of a schema, which must load. A line `…` or `...` stands for others. Measurements may differ a
-little (page_numbers.py).
+block shows attributes of a schema, which must load. A line `…` or `...` represents omitted lines.
+Measurements may differ a little (page_numbers.py).
 """
 
 import ast
@@ -44,15 +44,15 @@ def run_page(path: Path, folder: Path, spark: bool = False) -> None:
 
 
 def run_python(block: Block, path: Path, namespace: dict[str, Any]) -> str:
-    """What a block printed; a traceback names the page's own line."""
+    """Run a block and return what it printed; a traceback names the page's own line."""
     padded = "\n" * block.line + block.code
-    with contextlib.redirect_stdout(io.StringIO()) as told:
+    with contextlib.redirect_stdout(io.StringIO()) as output:
         exec(compile(padded, str(path), "exec"), namespace)
-    return told.getvalue()
+    return output.getvalue()
 
 
 def check_unrun(block: Block, where: str) -> None:
-    """What is not run must at least be in its language."""
+    """Check the syntax of a block that is not run."""
     if block.language == "python":
         ast.parse(block.code)
     elif block.language == "sh":
@@ -60,29 +60,29 @@ def check_unrun(block: Block, where: str) -> None:
 
 
 class Printed:
-    """What a page's blocks printed so far, as words, and how far of it has been shown."""
+    """The words that a page's blocks printed so far, and how many of them the page has shown."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.shown = 0
 
     def add(self, text: str) -> None:
-        """Take note of what a block printed."""
+        """Add what a block printed."""
         self.words += text.split()
 
     def check(self, text: str, where: str) -> None:
-        """Lines that follow each other must have been printed so, after all that was shown before; a gap may skip."""
+        """Check that lines were printed in this order, after all shown before; a gap may skip lines."""
         for piece in pieces_of(text):
             words = [word for line in piece for word in line.split()]
             found = place_of(words, self.words, self.shown)
             if found is None:
-                told = " ".join(self.words[self.shown :])
-                raise AssertionError(f"{where}: this was not printed: {' '.join(words)}\nWhat was: {told}")
+                unshown = " ".join(self.words[self.shown :])
+                raise AssertionError(f"{where}: this was not printed: {' '.join(words)}\nWhat was: {unshown}")
             self.shown = found + len(words)
 
 
 def check_excerpt(text: str, folder: Path, where: str) -> None:
-    """Lines of a JSON file of the folder, as they stand there and in that order."""
+    """Check that a JSON file of the folder holds these lines in this order."""
     files = sorted(folder.glob("*.json"))
     assert any(_is_excerpt(text, file) for file in files), (
         f"{where}: no file shows these lines; there are {[file.name for file in files]}"
@@ -100,14 +100,14 @@ def _is_excerpt(text: str, file: Path) -> bool:
 
 
 def check_attributes(text: str, where: str) -> None:
-    """Attributes of a schema, as its loader takes them."""
+    """Check that a schema accepts these attributes."""
     content = yaml.safe_load(text)
     assert isinstance(content, list), f"{where}: this is no list of attributes"
     assert Schema.from_yaml(yaml.safe_dump({"attributes": content})).attributes
 
 
 def pieces_of(text: str) -> list[list[str]]:
-    """The lines of a block without their indentation, cut where a line stands for others."""
+    """Split the lines of a block, without their indentation, at lines that represent omitted ones."""
     pieces: list[list[str]] = [[]]
     for line in text.splitlines():
         if line.strip() in GAPS:
@@ -118,6 +118,6 @@ def pieces_of(text: str) -> list[list[str]]:
 
 
 def place_of(piece: list[str], whole: list[str], start: int, alike: Callable[[str, str], bool] = same) -> int | None:
-    """Where a piece stands in a whole, from `start` on."""
+    """Return the place of a piece in a whole, from `start` on; None if it is not there."""
     last = len(whole) - len(piece)
     return next((i for i in range(start, last + 1) if all(map(alike, piece, whole[i : i + len(piece)]))), None)

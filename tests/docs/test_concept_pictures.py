@@ -16,7 +16,7 @@ NAMES = ("generalization", "adversaries", "certificate", "anonymity", "anatomy",
 
 @pytest.fixture(scope="module")
 def pictures() -> Iterator[ModuleType]:
-    """The script; what it imports lies beside it."""
+    """Import the script; the modules that it imports are next to it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(CONCEPTS)
         patch.setattr(sys, "dont_write_bytecode", True)
@@ -28,7 +28,7 @@ def test_a_picture_is_what_the_script_draws(pictures, name):
     assert pictures.differing([name]) == []
 
 
-def test_a_picture_that_was_changed_by_hand_is_told(pictures, tmp_path, monkeypatch):
+def test_a_picture_that_was_changed_by_hand_is_reported(pictures, tmp_path, monkeypatch):
     drawn = (CONCEPTS / "adversaries.svg").read_text(encoding="utf-8")
     (tmp_path / "adversaries.svg").write_text(drawn.replace("Linkability", "Linking"), encoding="utf-8")
     monkeypatch.setattr(pictures, "HERE", tmp_path)
@@ -37,13 +37,13 @@ def test_a_picture_that_was_changed_by_hand_is_told(pictures, tmp_path, monkeypa
         pictures.main(["--check", "adversaries"])
 
 
-def test_all_pictures_are_drawn_and_no_other_lies_there(pictures):
+def test_the_script_draws_all_pictures_of_the_folder(pictures):
     assert tuple(pictures.PICTURES) == NAMES
     assert {path.stem for path in CONCEPTS.glob("*.svg")} == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_in_a_picture_lies_outside_of_it(name):
+def test_nothing_in_a_picture_is_outside_of_it(name):
     root = ET.fromstring((CONCEPTS / f"{name}.svg").read_text(encoding="utf-8"))
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     for each in root.iter():
@@ -57,7 +57,7 @@ def test_nothing_in_a_picture_lies_outside_of_it(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_shows_its_picture_with_words_for_who_cannot_see_it(name):
+def test_a_page_shows_its_picture_with_an_alternative_text(name):
     page = (CONCEPTS / f"{name}.md").read_text(encoding="utf-8")
     shown = re.search(rf"!\[([^\]]+)\]\({name}\.svg\)", page)
     assert shown is not None
@@ -65,7 +65,7 @@ def test_a_page_shows_its_picture_with_words_for_who_cannot_see_it(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_s_links_to_the_glossary_and_the_papers_lead_to_an_entry(name):
+def test_links_to_the_glossary_and_the_papers_lead_to_an_entry(name):
     page = (CONCEPTS / f"{name}.md").read_text(encoding="utf-8")
     links = re.findall(r"\(\.\./(glossary|papers)\.md#([^)]+)\)", page)
     assert links

@@ -1,4 +1,4 @@
-"""What the documents tell to type is there, and what the benchmarks aimed at was reached.
+"""Commands that the documents name exist, and the benchmarks reached their targets.
 
 Their numbers are checked by test_claims.py, their code is run by test_pages.py.
 """
@@ -6,7 +6,6 @@ Their numbers are checked by test_claims.py, their code is run by test_pages.py.
 import importlib
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,14 +23,14 @@ def text_of(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-def test_the_readme_s_commands_are_in_the_makefile():
+def test_the_commands_of_the_readme_are_in_the_makefile():
     targets = re.findall(r"^ *(?:\$ )?make ([a-z-]+)", text_of("README.md"), flags=re.MULTILINE)
     assert targets
     for target in targets:
         assert re.search(rf"^{target}:", text_of("Makefile"), flags=re.MULTILINE), target
 
 
-def test_ci_runs_the_readme_s_test_command():
+def test_ci_runs_the_test_command_of_the_readme():
     assert re.search(r"^make .*\btest\b", text_of(".ci/run"), flags=re.MULTILINE)
 
 
@@ -60,15 +59,7 @@ def test_the_goals_of_merging_follow_from_its_cells():
     assert importlib.import_module("papers.beyond_pat").summary(figures["datasets"]) == figures["goals"]
 
 
-def test_the_page_of_the_reports_json_has_every_kind_and_is_what_its_script_writes(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    script = importlib.import_module("schema_page")
-    assert script.TITLES.keys() == importlib.import_module("modicum.reporting._report").KINDS.keys()
-    assert text_of("docs/report-schema.md") == script.page()
-
-
-def test_the_demo_s_figures_are_read_from_its_report():
+def test_the_figures_of_the_demo_are_read_from_its_report():
     demo = importlib.import_module("papers.demo")
     report = {
         "collected": {"attributes": 12, "needed": 5, "in_full_detail": 0, "buckets": 24, "groups": 120, "records": 9},

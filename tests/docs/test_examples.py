@@ -1,4 +1,4 @@
-"""The scripts in examples/ run as they stand."""
+"""The scripts in examples/ run unchanged."""
 
 import re
 import subprocess

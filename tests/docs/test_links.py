@@ -1,4 +1,4 @@
-"""Every link of the pages in the root leads to a file, every anchor to a heading; the site's own: test_site.py."""
+"""Every link of the pages in the root leads to a file or heading; test_site.py checks the links of the site."""
 
 import re
 from pathlib import Path
@@ -12,13 +12,13 @@ _FENCE = re.compile(r"^ *```.*?^ *```", flags=re.DOTALL | re.MULTILINE)
 
 
 def links_of(text: str) -> list[str]:
-    """What a page links to, without links to elsewhere."""
+    """Return the links of a page within the project."""
     found = ["".join(match) for match in _LINK.findall(_FENCE.sub("", text))]
     return [link for link in found if not re.match(r"[a-z]+:", link)]
 
 
 def anchors_of(text: str) -> set[str]:
-    """The anchors that headings have on GitHub and on the site, and those that are written."""
+    """Return the anchors of headings on GitHub and on the site, and anchors written as HTML."""
     text = _FENCE.sub("", text)
     headings = re.findall(r"^#+ (.*?)(?: \{#([\w-]+)\})?$", text, flags=re.MULTILINE)
     written = re.findall(r"<a (?:id|name)=[\"']([\w-]+)", text)
@@ -43,7 +43,7 @@ def broken_links(page: Path) -> list[str]:
     return found
 
 
-def test_the_pages_of_the_root_are_looked_at():
+def test_the_pages_of_the_root_are_checked():
     assert {"CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"} <= set(PAGES)
     assert "docs/start/tutorial.md" in links_of((ROOT / "README.md").read_text(encoding="utf-8"))
 

@@ -1,4 +1,4 @@
-"""The tests of the pages find what is broken: each of these blocks must fail its page, and what is right must pass."""
+"""The tests of the pages find what is broken: broken blocks must fail their page, and correct ones must pass."""
 
 import contextlib
 
@@ -69,7 +69,7 @@ def test_a_block_that_no_test_would_run_is_refused(tmp_path, text):
 
 
 @pytest.mark.parametrize("text", ["- a list\n\n    that goes on\n", "::: a.module\n    options:\n      members: [A]\n"])
-def test_what_is_indented_and_no_code_is_left_alone(tmp_path, text):
+def test_indented_text_that_is_not_code_is_ignored(tmp_path, text):
     assert blocks_of(page_of(tmp_path, text)) == []
 
 
@@ -103,14 +103,14 @@ def test_a_broken_block_fails_its_page(tmp_path, language, code, why):
 
 
 @pytest.mark.parametrize("code", ["- {name: hours, kind: sometimes}", "- {name: hours, kind: number, no_such: 1}"])
-def test_an_attribute_that_no_schema_takes_fails_its_page(tmp_path, code):
+def test_an_attribute_that_no_schema_accepts_fails_its_page(tmp_path, code):
     from modicum.errors import ModicumError
 
     with pytest.raises(ModicumError):
         run_page(page_of(tmp_path, fenced(code, "yaml")), tmp_path)
 
 
-def test_a_service_whose_bundle_is_not_there_fails_its_page(tmp_path):
+def test_a_service_whose_bundle_is_missing_fails_its_page(tmp_path):
     from modicum.errors import ModicumError
 
     with pytest.raises(ModicumError, match="nowhere"):
@@ -125,7 +125,7 @@ def test_python_that_fails_names_the_pages_own_line(tmp_path):
 
 
 @pytest.mark.parametrize(("language", "code"), [("python", "x ="), ("sh", "if true")])
-def test_what_is_not_run_must_be_in_its_language(tmp_path, language, code):
+def test_a_block_that_is_not_run_must_have_valid_syntax(tmp_path, language, code):
     page = page_of(tmp_path, "This is not run:\n\n" + fenced(code, f"{language} notest"))
     with pytest.raises((SyntaxError, AssertionError)):
         run_page(page, tmp_path)
@@ -173,12 +173,12 @@ def test_a_page_shows_lines_of_a_file_in_its_folder(tmp_path, shown, is_right):
 
 
 @pytest.mark.parametrize("command", sorted(NOT_RUN))
-def test_what_is_never_run_is_set_up_by_this_project(command, tmp_path):
+def test_commands_that_are_never_run_are_known_to_this_project(command, tmp_path):
     assert run_command(command, tmp_path, "") == ""
     assert command == "modicum demo" or command.split()[0] in {*SETTING_UP, "python"}
 
 
-def kept(*outputs):
+def notebook_of(*outputs):
     return {"cells": [{"cell_type": "markdown"}, {"cell_type": "code", "id": "first", "outputs": list(outputs)}]}
 
 
@@ -186,21 +186,21 @@ def printed(text):
     return {"output_type": "stream", "name": "stdout", "text": text}
 
 
-def test_a_kept_output_that_is_not_printed_any_more_is_stale():
+def test_a_stored_output_that_is_no_longer_printed_is_stale():
     shown = {"output_type": "execute_result", "data": {"text/plain": "0.5"}}
-    assert stale(kept(printed("error 0.374\n")), kept(printed("error 0.404\n")))
-    assert stale(kept(printed("wrong for 15.0%\n")), kept(printed("wrong for 17.5%\n")))
-    assert stale(kept(printed("up to 36\n")), kept(printed("up to 37\n")))
-    assert stale(kept(printed("up to 36.5\n")), kept(printed("up to 37.0\n")))
-    assert stale(kept(printed("by +0.193\n")), kept(printed("by -0.193\n")))
-    assert stale(kept(printed("a 0.374\n")), kept(printed("b 0.374\n")))
-    assert stale(kept(printed("0.374 0.5\n")), kept(printed("0.374\n")))
-    assert stale(kept(), kept(printed("one\n")))
-    assert stale(kept(printed("one\n")), kept())
-    assert stale(kept(shown), kept({**shown, "data": {"text/plain": "0.6"}}))
-    assert stale(kept(printed("a b\n")), kept(printed("a  b\n")))
-    assert stale(kept(), kept({"output_type": "error", "ename": "ValueError", "evalue": "no"}))
-    assert stale(kept(printed("one\ntwo\n")), kept(printed(["one\n"]), printed("two\n"))) == []
+    assert stale(notebook_of(printed("error 0.374\n")), notebook_of(printed("error 0.404\n")))
+    assert stale(notebook_of(printed("wrong for 15.0%\n")), notebook_of(printed("wrong for 17.5%\n")))
+    assert stale(notebook_of(printed("up to 36\n")), notebook_of(printed("up to 37\n")))
+    assert stale(notebook_of(printed("up to 36.5\n")), notebook_of(printed("up to 37.0\n")))
+    assert stale(notebook_of(printed("by +0.193\n")), notebook_of(printed("by -0.193\n")))
+    assert stale(notebook_of(printed("a 0.374\n")), notebook_of(printed("b 0.374\n")))
+    assert stale(notebook_of(printed("0.374 0.5\n")), notebook_of(printed("0.374\n")))
+    assert stale(notebook_of(), notebook_of(printed("one\n")))
+    assert stale(notebook_of(printed("one\n")), notebook_of())
+    assert stale(notebook_of(shown), notebook_of({**shown, "data": {"text/plain": "0.6"}}))
+    assert stale(notebook_of(printed("a b\n")), notebook_of(printed("a  b\n")))
+    assert stale(notebook_of(), notebook_of({"output_type": "error", "ename": "ValueError", "evalue": "no"}))
+    assert stale(notebook_of(printed("one\ntwo\n")), notebook_of(printed(["one\n"]), printed("two\n"))) == []
 
 
 @pytest.mark.parametrize(
@@ -216,5 +216,5 @@ def test_a_kept_output_that_is_not_printed_any_more_is_stale():
         ("in /tmp/one/g.json", "in /tmp/two/x/g.json"),
     ],
 )
-def test_what_may_vary_is_not_stale(before, now):
-    assert stale(kept(printed(before)), kept(printed(now))) == []
+def test_outputs_that_may_vary_are_not_stale(before, now):
+    assert stale(notebook_of(printed(before)), notebook_of(printed(now))) == []

@@ -1,9 +1,9 @@
-"""Every code block of every page and every notebook is run, and shows what came out.
+"""Every code block of every page and every notebook runs, and the page shows its output.
 
 A page's blocks share one folder that holds `people.csv` (a part of the embedded data with an `id`, a label `bought` and
 a sensitive `illness`), the same records as Parquet in `people/`, and other people with the same columns in `later/`.
-How blocks are read: page_blocks.py. How they are run: page_run.py, page_commands.py. That a broken block is found:
-test_page_checker.py.
+page_blocks.py reads blocks, page_run.py and page_commands.py run them, and test_page_checker.py tests that broken
+blocks are found.
 """
 
 import re
@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from page_blocks import blocks_of
 from page_commands import SPARK
-from page_notebooks import executed, stale
+from page_notebooks import run_notebook, stale
 from page_run import run_page
 
 import modicum as md
@@ -31,7 +31,7 @@ def pages() -> list[str]:
 
 
 def with_blocks() -> list[str]:
-    """The pages that have a fence; how their blocks are written is another test's business."""
+    """The pages that have a fence; another test checks how their blocks are written."""
     return [page for page in pages() if "```" in (ROOT / page).read_text(encoding="utf-8")]
 
 
@@ -41,7 +41,7 @@ def on_spark() -> list[str]:
     return [page for page in pages() if command.search((ROOT / page).read_text(encoding="utf-8"))]
 
 
-def made_people(rows: slice) -> pd.DataFrame:
+def make_people(rows: slice) -> pd.DataFrame:
     """People of the embedded data with an id, a label `bought`, and an illness that depends on age a little."""
     X, y = md.datasets.load_adult(return_X_y=True)
     X, y = X[rows], y[rows]
@@ -55,12 +55,12 @@ def made_people(rows: slice) -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def people_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     """3,000 people, and 1,000 others."""
-    return made_people(slice(3_000)), made_people(slice(3_000, 4_000))
+    return make_people(slice(3_000)), make_people(slice(3_000, 4_000))
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, people_tables) -> Path:
-    """An empty folder, but for the people, to run a page in."""
+    """A folder with only the people's files, to run a page in."""
     people, later = people_tables
     people.to_csv(tmp_path / "people.csv", index=False)
     for name, table in (("people", people), ("later", later)):
@@ -78,13 +78,13 @@ def test_every_block_of_a_page_is_one_that_the_tests_run(page):
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=() if page in QUICK else pytest.mark.slow) for page in with_blocks()]
 )
-def test_what_a_page_shows_runs(page, folder):
+def test_the_blocks_of_a_page_run(page, folder):
     run_page(ROOT / page, folder)
 
 
 @pytest.mark.services
 @pytest.mark.parametrize("page", on_spark())
-def test_what_a_page_does_on_spark_runs(page, folder):
+def test_the_blocks_of_a_page_run_on_spark(page, folder):
     if shutil.which("java") is None:
         pytest.skip("Java is not here")
     run_page(ROOT / page, folder, spark=True)
@@ -95,7 +95,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
-def test_a_notebook_prints_what_is_kept_in_it(path, folder):
+def test_a_notebook_prints_its_stored_output(path, folder):
     import nbformat
 
-    assert stale(nbformat.read(path, as_version=4), executed(path, folder)) == []
+    assert stale(nbformat.read(path, as_version=4), run_notebook(path, folder)) == []

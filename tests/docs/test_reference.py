@@ -1,4 +1,4 @@
-"""The reference holds every public name, and every public name says what it is and shows it."""
+"""The reference holds every public name, and every public name has a text and an example."""
 
 import importlib
 import inspect
@@ -17,11 +17,11 @@ PACKAGES = sorted(
     for path in [ROOT / "src/modicum/__init__.py", *(ROOT / "src/modicum").glob("*/__init__.py")]
     if "__all__" in path.read_text(encoding="utf-8")
 )
-WORDS, WORDS_OF_A_METHOD = 6, 3  # the least that a name, and what a class offers, say of themselves
+WORDS, WORDS_OF_A_METHOD = 6, 3  # least length of the text of a name, and of a member of a class
 
 
 def public() -> dict[str, object]:
-    """Every public name, under where it is documented first."""
+    """Every public name, under the package where it is documented first."""
     found = {}
     for package in reversed(PACKAGES):
         module = importlib.import_module(package)
@@ -30,11 +30,15 @@ def public() -> dict[str, object]:
                 found[f"{package}.{name}"] = getattr(module, name)
     errors = importlib.import_module("modicum.errors")
     own = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
-    return found | {f"modicum.errors.{n}": v for n, v in own.items() if v.__module__ == "modicum.errors"} | taught()
+    return (
+        found
+        | {f"modicum.errors.{n}": v for n, v in own.items() if v.__module__ == "modicum.errors"}
+        | imported_by_pages()
+    )
 
 
-def taught() -> dict[str, object]:
-    """Every name that a page or a notebook imports from within modicum."""
+def imported_by_pages() -> dict[str, object]:
+    """Every name that a page or a notebook imports from modicum."""
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]
     found = {}
     for page in pages:
@@ -49,14 +53,14 @@ PUBLIC = public()
 
 
 def directives() -> dict[str, list[str] | None]:
-    """What the reference pages ask for: a module, with the members that are named or None for all public ones."""
-    asked: dict[str, list[str] | None] = {}
+    """The modules that the reference pages show, with the named members or None for all public ones."""
+    members_of: dict[str, list[str] | None] = {}
     for page in REFERENCE.glob("*.md"):
         text = page.read_text(encoding="utf-8")
         for module, options in re.findall(r"^::: (\S+)\n((?:[ ]{4,}.*\n?)*)", text, flags=re.MULTILINE):
             members = re.search(r"members: \[(.*)\]", options)
-            asked[module] = [*(asked.get(module) or ()), *members[1].split(", ")] if members else None
-    return asked
+            members_of[module] = [*(members_of.get(module) or ()), *members[1].split(", ")] if members else None
+    return members_of
 
 
 def shown() -> list[object]:
@@ -84,7 +88,7 @@ def test_a_public_name_has_text_and_an_example(name):
 
 
 @pytest.mark.parametrize("name", sorted(name for name, value in PUBLIC.items() if inspect.isclass(value)))
-def test_what_a_public_class_offers_has_text(name):
+def test_the_members_of_a_public_class_have_text(name):
     assert silent_members(PUBLIC[name]) == []
 
 
@@ -93,7 +97,7 @@ def own_docstring(value: object) -> str:
 
 
 def silent_members(value: type) -> list[str]:
-    """The methods and properties written in modicum without a text of their own; one of a base does not count."""
+    """The methods and properties of modicum without their own text; the text of a base does not count."""
     classes = [each for each in value.__mro__ if each.__module__.startswith("modicum")]
     written = [(f"{each.__name__}.{name}", own) for each in classes for name, own in vars(each).items()]
     offered = [(name, function_of(own)) for name, own in written if not name.split(".")[1].startswith("_")]
@@ -108,7 +112,7 @@ def function_of(member: object) -> object | None:
     return member if inspect.isfunction(member) else None
 
 
-def test_a_method_without_a_text_of_its_own_is_found():
+def test_a_method_without_its_own_text_is_found():
     from sklearn.linear_model import LogisticRegression
 
     class Silent(LogisticRegression):
@@ -158,7 +162,7 @@ def test_the_page_of_the_command_line_has_every_command_with_its_options(monkeyp
         assert [spelled for spelled in options if spelled not in section[1]] == []
 
 
-def test_links_to_files_outside_the_documentation_are_turned_to_their_place_on_the_site(monkeypatch):
+def test_links_to_files_outside_the_documentation_are_changed_to_their_place_on_the_site(monkeypatch):
     pytest.importorskip("mkdocs")
     monkeypatch.syspath_prepend(ROOT / "docs")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 class Page(HTMLParser):
-    """What a page links to, what it loads, and what can be linked to."""
+    """The links of a page, what it loads, its anchors and its classes."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -82,12 +82,12 @@ def test_a_citation_leads_to_its_paper(site, pages):
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
-def test_a_notebook_is_a_page_with_what_it_printed(site, notebook):
+def test_a_notebook_is_a_page_with_its_output(site, notebook):
     cells = [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
     shown = words_of((site / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8"))
-    told = ["".join(output["text"]) for cell in cells for output in cell["outputs"]]
-    texts = ["".join(cell["source"]) for cell in cells] + told
-    assert told
+    printed = ["".join(output["text"]) for cell in cells for output in cell["outputs"]]
+    texts = ["".join(cell["source"]) for cell in cells] + printed
+    assert printed
     assert [text for text in texts if "".join(text.split()) not in shown] == []
 
 
