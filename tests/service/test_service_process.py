@@ -104,7 +104,7 @@ def test_the_service_names_its_store_stops_cleanly_and_prints_no_personal_data(f
     output = service.stop()
     assert "Collects by generalization" in output
     assert "data.duckdb" in output
-    assert output.rstrip().endswith("kept.")
+    assert output.rstrip().endswith("every confirmed record is stored.")
     assert "Zanzibar" not in output + errors
     assert "127.0.0.1" not in errors
     assert "WebSocket" not in errors
