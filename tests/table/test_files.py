@@ -26,3 +26,12 @@ def test_an_engine_releases_to_any_ending_and_texts_stay_texts(name, people, tmp
     anonymizer = md.Mondrian(k=5, quasi_identifiers=["age"], schema=md.Schema.infer(people))
     release = anonymizer.release_to(duckdb.from_df(people), tmp_path / name).release_
     assert sorted(release.frame.df()["code"]) == sorted(people["code"])
+
+
+@pytest.mark.parametrize("output", ["values", "ranges"])
+def test_a_release_has_the_same_types_from_csv_as_from_parquet(output, people, tmp_path):
+    people = people.assign(number=range(2**60, 2**60 + 100), member=[True, False] * 50)
+    anonymizer = md.Mondrian(k=5, quasi_identifiers=["age"], output=output)
+    names = ["out.csv", "out.parquet"]
+    csv, parquet = (anonymizer.release_to(duckdb.from_df(people), tmp_path / n).release_.frame.df() for n in names)
+    pd.testing.assert_frame_equal(*(frame.sort_values("number", ignore_index=True) for frame in (csv, parquet)))

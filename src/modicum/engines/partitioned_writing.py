@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -28,7 +28,7 @@ from modicum.engines.spark import SparkTable, frames_of, is_local
 from modicum.engines.table import ArrowWork, EngineTable, engine_of
 from modicum.errors import DataError, ParameterError, format_names, require
 from modicum.table.atomic_writing import check_folder, new_folder, replacing
-from modicum.table.files import PARQUET, file_format, is_csv, scan_parquet, scan_table, write_table
+from modicum.table.files import PARQUET, file_format, is_csv, quote_name, scan_parquet, scan_table, write_table
 from modicum.table.schema import Schema
 from modicum.typing import Codes
 
@@ -398,8 +398,10 @@ def reopen_together(table: EngineTable, paths: Sequence[str], schema: Schema) ->
         ]
 
 
-def open_result(table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str], schema: Schema) -> Any:
-    """The final result as a lazy table that the caller may keep; the schema gives the types of a CSV file."""
+def open_result(
+    table: EngineTable, path: str | os.PathLike[str], partition_by: Sequence[str], types: Mapping[str, str]
+) -> Any:
+    """The final result as a lazy table that the caller may keep; a CSV file gets the DuckDB `types` of its columns."""
     name = os.fspath(path)
     if isinstance(table, SparkTable):
         return table.native.sparkSession.read.parquet(name)
@@ -408,7 +410,9 @@ def open_result(table: EngineTable, path: str | os.PathLike[str], partition_by: 
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     if is_csv(name):
-        return scan_table(connection, name, schema)
+        text = scan_table(connection, name, Schema(attributes=()))
+        casts = (f"CAST({quote_name(column)} AS {types[column]}) AS {quote_name(column)}" for column in text.columns)
+        return text.project(", ".join(casts))
     if os.path.isfile(name):
         return scan_parquet(connection, [name])
     return connection.read_parquet(f"{glob.escape(name)}/**/*.parquet", hive_partitioning=bool(partition_by))

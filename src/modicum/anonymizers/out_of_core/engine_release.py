@@ -25,6 +25,7 @@ from modicum.engines.partitioned_writing import (
     working_folder,
     write_parts,
 )
+from modicum.engines.spark import SparkTable
 from modicum.engines.table import EngineTable, collect_arrow
 from modicum.errors import DataError, ParameterError, require
 from modicum.measures.anonymity import classification_metric, size_counts
@@ -46,24 +47,27 @@ def release_at(
     empty = collect_arrow(table.lazy.select(list(published)).head(0)).to_native()
     part_schema = build_part_schema(empty.schema, task.names, owner.output == "ranges")
     work = ReleasedParts(owner, task, owner._upper(table, task, rows_at_once), published, part_schema)
-    file_schema = _build_file_schema(owner, task)
     measured: list[Release] = []
     label = schema.label if schema.label is not None and has_classes(table, schema.label) else None
     with working_folder(table, path) as room, reopen_table(table, write_parts(table, work, room)) as parts:
         losses = _measure_losses(parts, task)
+        released = parts.lazy.select(list(published)).to_native()
+        types: dict[str, str] = {}
+        if not isinstance(table, SparkTable):
+            types = dict(zip(released.columns, map(str, released.types), strict=True))
 
         def check(written: EngineTable) -> None:
             measured.append(_measure_release(owner, task, written, losses, label))
 
         put_release(
             table,
-            parts.lazy.select(list(published)).to_native(),
+            released,
             path,
             partition_by,
             check,
-            file_schema,
+            _build_file_schema(owner, task),
         )
-    return replace(measured[0], frame=open_result(table, path, partition_by, file_schema))
+    return replace(measured[0], frame=open_result(table, path, partition_by, types))
 
 
 def _check(owner: Any, table: EngineTable, y: Any, path: Any, partition_by: Sequence[str], rows_at_once: Any) -> None:
