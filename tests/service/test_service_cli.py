@@ -150,4 +150,3 @@ def test_the_risk_is_shown_before_the_service_listens(bundle, tmp_path):
     output = service.stop()
     assert output.index("all of them (A6)") < output.index("Listening at")
     assert "as if they revealed the bucket of each attribute" in output
-    assert records_of(bundle_of("generalization"))
