@@ -4,7 +4,7 @@ import json
 import socket
 
 import pytest
-from serving import Process, bundle_of, people, records_of
+from serving import Process, bundle_of, people
 from typer.testing import CliRunner
 
 import modicum as md
