@@ -173,6 +173,13 @@ def test_describe_without_and_with_records(g):
     assert "fewer than 10 records" in str(described)
 
 
+@pytest.mark.parametrize("label", [5, "caf\udce9"])
+def test_the_label_of_merged_buckets_must_be_text(g, label):
+    name = next(name for name in g.names if len(g[name].labels) > 1)
+    with pytest.raises(ParameterError, match="The 'label' parameter must be text"):
+        g.merge(name, g[name].labels[:2], label=label)
+
+
 def test_merge_refine_drop_and_diff(g):
     merged = g.merge("age", ["20–63", "≥ 64"], label="adult")
     assert merged.buckets["age"] == ("≤ 19", "adult", "(missing)")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationError
 
-from modicum.errors import ArtifactError, format_names
+from modicum.errors import ArtifactError, check_words, format_names
 from modicum.generalization.bins import AnyPartition, Dropped, FullDetail, Group, Groups, Interval, Intervals, Scalar
 from modicum.table.codes import CategoryCoding, Coding, NumberCoding, usual_code, weighted_median
 from modicum.table.schema import Attribute, first_complaint
@@ -181,7 +181,8 @@ def plain(value: float, attribute: Attribute) -> Scalar:
 
 def merge_buckets(partition: AnyPartition, labels: Sequence[str], label: str | None) -> AnyPartition:
     """Merge the named buckets; with `(other)` or `(missing)`, the merged bucket takes those values."""
-    if label is not None and not label:
+    check_words(label=label)
+    if label == "":
         raise ArtifactError("A bucket's label cannot be empty text.")
     if not isinstance(partition, Intervals | Groups):
         raise ArtifactError(f"The attribute {partition.name!r} has no buckets to merge; it is {partition.action}.")
