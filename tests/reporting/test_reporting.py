@@ -73,6 +73,19 @@ def page(judged) -> str:
     return md.report(judged, purpose=HOSTILE).to_html()
 
 
+def test_the_annex_says_what_other_and_missing_hold():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"job": random.choice(["nurse", "clerk"], 1_200), "age": random.uniform(18, 80, 1_200)})
+    y = np.where(X["age"] > 50, "yes", "no")
+    g = md.Uniform(buckets=2).fit(X).generalization_
+    test = X.assign(job=np.where(X.index % 3 == 0, "pilot", X["job"]), age=X["age"].where(X.index % 3 > 0))[600:]
+    report = md.report(md.evidence(g, X[:600], y[:600], test, y[600:], depth="quick")).to_markdown()
+    annex = [line for line in report.split("## Annex: every bucket")[1].splitlines() if line.startswith("| ")]
+    assert "| job | (other) | values not seen before | 33.3% |" in annex
+    assert "| age | (missing) | missing values | 33.3% |" in annex
+    assert sum("a range" in line for line in annex) == 2
+
+
 class Reader(HTMLParser):
     """Tags, attributes and text of a page."""
 

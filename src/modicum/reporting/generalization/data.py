@@ -93,7 +93,7 @@ class BucketContent(ContentPart):
     share: float | FewText | None = Field(
         description='Share of the test records, in tens of people; "< 10" below that.'
     )
-    values: list[str] | None = Field(description="The categories that it holds; null for a range.")
+    values: list[str] | None = Field(description="Its categories; null for a range, (other) and (missing).")
 
     @classmethod
     def of(cls, bucket: BucketLine, values: Sequence[str] | None, records: int) -> Self:

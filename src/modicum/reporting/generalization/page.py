@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from modicum.generalization.bins import MISSING, OTHER
 from modicum.generalization.description import Decision
 from modicum.measures.certificate import confidence_text
 from modicum.reporting.attack import page as attack_page
@@ -472,6 +473,12 @@ def _label(bucket: BucketContent) -> str:
     return " or ".join([bucket.label, *bucket.takes])
 
 
+def _held_values(a: AttributeContent, bucket: BucketContent) -> str:
+    if bucket.values or a.decision == "not collected":
+        return ", ".join(bucket.values or []) or NONE
+    return {OTHER: "values not seen before", MISSING: "missing values"}.get(bucket.label, "a range")
+
+
 def _name_method(method: str | None) -> str:
     """Name the strongest guesser; the naive guess here knows the bucket and names its most frequent value."""
     return {None: NONE, "naive guess": "the most frequent value that the answers allow"}.get(method, str(method))
@@ -487,7 +494,7 @@ def _annex(content: GeneralizationContent) -> list[Section]:
         [
             a.name,
             _label(bucket),
-            ", ".join(bucket.values or []) or ("a range" if a.decision != "not collected" else NONE),
+            _held_values(a, bucket),
             percent(bucket.share),
         ]
         for a in collected
